@@ -29,6 +29,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from recollect.apps.ask.candidates.proposals import ASKED_BACK
+from recollect.apps.ask.candidates.suggested_meanings import find_vague_word, suggest_meanings
 from recollect.apps.ask.gate import Allowed, check_sql
 from recollect.apps.ask.interpret import (
     Candidate,
@@ -46,8 +48,6 @@ from recollect.apps.ask.interpret import (
 )  # fmt: skip
 from recollect.apps.ask.interpret.decide import CHOICES
 from recollect.apps.ask.interpret.frame import Ref
-from recollect.apps.ask.meanings import find_vague_word, suggest_meanings
-from recollect.apps.ask.proposals import ASKED_BACK
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.semantic.draft import draft_model
 from recollect.apps.ask.sources.address_rules import LOCAL_RULES

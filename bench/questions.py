@@ -21,7 +21,8 @@ import typer
 
 from bench.question_file import Definition, Question, QuestionSet, read_questions
 from bench.same_rows import Row, same_rows
-from recollect.apps.ask.interpretation import interpret_question
+from recollect.apps.ask.candidates.interpretation import interpret_question
+from recollect.apps.ask.memories.vocabulary import build_vocabulary
 from recollect.apps.ask.question import SessionContext
 from recollect.apps.ask.semantic.access import EVERYTHING
 from recollect.apps.ask.semantic.catalog import Catalog
@@ -29,7 +30,6 @@ from recollect.apps.ask.semantic.draft import draft_model
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.address_rules import LOCAL_RULES
 from recollect.apps.ask.sources.source import Source, open_source
-from recollect.apps.ask.vocabulary import build_vocabulary
 from recollect.cli.options import Json
 from recollect.cli.output import make_text, print_json, stdout_console
 from recollect.cli.tables import make_table

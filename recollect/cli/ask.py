@@ -76,8 +76,8 @@ async def ask(
 
 
 async def answer_question(conversation: Conversation, question: str) -> None:
+    from recollect.apps.ask.answers.wording import write_csv
     from recollect.apps.ask.question import Ask
-    from recollect.apps.ask.wording import write_csv
 
     ask = Ask(question=question, source=conversation.source, rows=conversation.rows, execute=conversation.execute)
     with output.show_spinner("asking"):
@@ -89,7 +89,7 @@ async def answer_question(conversation: Conversation, question: str) -> None:
     if conversation.csv is not None and answer.rows is not None:
         conversation.csv.write_text(write_csv(answer.rows, answer.headers), encoding="utf-8", newline="")
     if conversation.as_json:
-        from recollect.apps.ask.answer_fields import describe_answer
+        from recollect.apps.ask.answers.answer_fields import describe_answer
 
         is_png = picture.startswith(PNG)
         output.print_json(
@@ -142,7 +142,7 @@ def show_answer(answer: Answer) -> None:
 
 
 def show_rows(answer: Answer) -> None:
-    from recollect.apps.ask.wording import describe_row_count, format_cell
+    from recollect.apps.ask.answers.wording import describe_row_count, format_cell
 
     result = answer.rows
     if result is None or not result.rows:
@@ -169,10 +169,10 @@ async def correct_answer(asking: Conversation, sql: str) -> bool:
     if (done := read_last(asking, "correct")) and not sql:
         return False
     if done:
-        taught = await teaching.correct(asking.analyst, asking.scope, *done, sql)
-        if taught.correction.equivalent:
+        correction, memories = await teaching.correct(asking.analyst, asking.scope, *done, sql)
+        if correction.equivalent:
             output.print_text("Both queries are equivalent: nothing to learn; the answer counts as correct.")
-        for memory in taught.memories:
+        for memory in memories:
             output.print_text(f"learned ({memory.kind}): {memory.key}: {memory.value}")
     return True
 

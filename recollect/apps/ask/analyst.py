@@ -19,16 +19,24 @@ from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any
 
-from recollect.apps.ask.agreement import collect_votes, offer_groups, propose_agreement
-from recollect.apps.ask.answers import add_model, add_tables, record_answer, word_answer
+from recollect.apps.ask.answers.answer_log import add_model, add_tables, record_answer, word_answer
+from recollect.apps.ask.candidates.interpretation import Interpretation, interpret_question
+from recollect.apps.ask.candidates.proposals import (
+    propose_choice,
+    propose_interpretation,
+    propose_vetted,
+    suggest_questions,
+)
 from recollect.apps.ask.gate import CheckedSql, check_sql
 from recollect.apps.ask.inquiry import Inquiry
-from recollect.apps.ask.instructions import follow_instruction
 from recollect.apps.ask.interpret.definitions import is_question
 from recollect.apps.ask.interpret.words import stem_phrase
-from recollect.apps.ask.interpretation import Interpretation, interpret_question
-from recollect.apps.ask.llm import ModelRun, find_examples, word_rows, word_schema
-from recollect.apps.ask.memory import (
+from recollect.apps.ask.llm.agreement import collect_votes, offer_groups, propose_agreement
+from recollect.apps.ask.llm.model_run import ModelRun, find_examples, word_rows, word_schema
+from recollect.apps.ask.llm.schema_prompt import choose_tables, describe_database, fetch_samples, is_about_metadata
+from recollect.apps.ask.memories.instructions import follow_instruction
+from recollect.apps.ask.memories.patterns import normalize_question
+from recollect.apps.ask.memories.reader import (
     MemoryReader,
     QuestionMemory,
     add_session_meanings,
@@ -37,8 +45,7 @@ from recollect.apps.ask.memory import (
     resume_context,
     try_memory,
 )
-from recollect.apps.ask.patterns import normalize_question
-from recollect.apps.ask.proposals import propose_choice, propose_interpretation, propose_vetted, suggest_questions
+from recollect.apps.ask.memories.vocabulary import OPENER, build_vocabulary
 from recollect.apps.ask.question import (
     Answer,
     Ask,
@@ -51,7 +58,6 @@ from recollect.apps.ask.question import (
     pick_choice,
     read_clarifications,
 )
-from recollect.apps.ask.schema_prompt import choose_tables, describe_database, fetch_samples, is_about_metadata
 from recollect.apps.ask.source_registry import OpenSource, SourceRegistry, fetch_rows, narrow_view
 from recollect.apps.ask.sources.address_rules import SourceRules
 from recollect.apps.ask.sources.running import Rows
@@ -61,7 +67,6 @@ from recollect.apps.ask.teaching import (
     learn_meaning,
     propose_shared_question,
 )
-from recollect.apps.ask.vocabulary import OPENER, build_vocabulary
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound, QueryFailed, ReasonerFailed
 from recollect.ports import Reasoner, WindowedReasoner
@@ -74,7 +79,6 @@ from recollect.values.scope import Scope
 from recollect.values.sensitive_data import mask_text
 
 log = logging.getLogger("recollect.ask")
-SURE, PER_QUESTION = 0.9, 0.25  # confidence without questions back, and what each of them costs
 MAX_MODELS = 20  # that requests may name
 WITHOUT_MEMORY = "answered without memory"
 KINDS = ("answer", "assume", "choices", "unclear")  # of decisions, best first
@@ -179,7 +183,7 @@ class Analyst:
     async def run(self, scope: Scope, source: str, role: str, sql: str, rows: int = 100) -> tuple[CheckedSql, Rows]:
         """Return the checked statement and its rows, for SQL that somebody gives."""
         found, statement = await self.check_sql(scope, source, role, sql, rows)
-        return statement, await fetch_rows(found.connection, found.view(role), statement, rows, scope.user)
+        return statement, await fetch_rows(found.connection, found.view(role), sql, rows, scope.user)
 
     async def close(self) -> None:
         await self.sources.close()
@@ -202,7 +206,7 @@ class Analyst:
                 scope = await self.reader.find_session(scope)
             inquiry = await self._prepare(scope, ask)
             answer = add_tables(inquiry, await work(scope, inquiry))
-            spent = replace(answer.spent, memory=inquiry.known.seconds, whole=time.perf_counter() - began)
+            spent = replace(answer.spent, memory=inquiry.memory.seconds, whole=time.perf_counter() - began)
             answer = replace(answer, spent=spent, learned=(*ask.learned, *answer.learned))
             if ask.remembers:
                 recording = record_answer(self.reader, scope, inquiry, answer)
@@ -217,13 +221,12 @@ class Analyst:
 
     async def _prepare(self, scope: Scope, ask: Ask) -> Inquiry:
         """Return the question at the source that understands it best, with what memory has for it there."""
-        memory = None
+        memory = QuestionMemory(ask.question)
         if ask.remembers and self._settings.enabled:
-            memory = await try_memory("memory could not be read", self.reader.read(scope, ask), None)
-        known = memory or QuestionMemory(ask.question)
-        ask = resume_context(ask, known)
-        found = known.resolutions if memory else await self.reader.resolve_without_user(scope, ask.question)
-        words = add_session_meanings(known.standalone, ask.context, found)
+            memory = await try_memory("memory could not be read", self.reader.read(scope, ask), memory)
+        ask = resume_context(ask, memory)
+        found = memory.resolutions if memory.is_read else await self.reader.resolve_without_user(scope, ask.question)
+        words = add_session_meanings(memory.standalone, ask.context, found)
         approved = await self.reader.read_approved(scope)
         await self.reader.keep_glossary(scope)
         inquiries, refused = list[Inquiry](), list[NotFound]()
@@ -246,7 +249,7 @@ class Analyst:
 
         def rank(pair: tuple[Inquiry, Interpretation]) -> tuple[int, float, bool]:
             inquiry, decision = pair[0], pair[1].decision
-            is_other = inquiry.known.last_reply.get("source") != inquiry.source.name
+            is_other = inquiry.memory.last_reply.get("source") != inquiry.source.name
             return KINDS.index(decision.kind), -round(decision.confidence, 1), is_other
 
         best, interpretation = min(read, key=rank)
@@ -257,20 +260,18 @@ class Analyst:
         scope: Scope,
         source: OpenSource,
         ask: Ask,
-        memory: QuestionMemory | None,
+        memory: QuestionMemory,
         words: Sequence[Resolution],
         approved: tuple[Memory, ...],
     ) -> Inquiry:
         """Return the question with what is known about it at one source."""
         view = narrow_view(source.view(ask.role), source.name, ask)
-        known = memory or QuestionMemory(ask.question)
         context = ask.context or SessionContext()
-        taught = build_vocabulary(ask.question, words, known.preferences, context, view.index, self.today())
-        choice, offer = ask.choice, known.last_reply
+        taught = build_vocabulary(ask.question, words, memory.preferences, context, view.index, self.today())
+        choice, offer = ask.choice, memory.last_reply
         if choice is None and offer.get("source") == source.name and not offer.get("sql"):
             choice = pick_choice(ask.question, list_offered(offer))
-        if memory is not None:
-            memory = restrict_memory(memory, source.name, view, self._settings.context_tokens)
+        memory = restrict_memory(memory, source.name, view, self._settings.context_tokens)
         return Inquiry(ask, source, view, taught, approved, memory, self.today(), scope.user, scope.session, choice)
 
     async def _interpret(self, inquiry: Inquiry) -> Interpretation:
@@ -391,12 +392,9 @@ class Analyst:
         tables = choose_tables(view, inquiry.question, ask.schema)
         await fetch_samples(inquiry.source.connection, view, tables, inquiry.user)
         model.examples = await find_examples(self.reader, inquiry)
-        groups, asked = await collect_votes(model, ask.samples or self._settings.model_samples)
+        groups = await collect_votes(model, ask.samples or self._settings.model_samples)
         if not groups:
-            is_asked = asked and ask.clarify and not model.attempts
-            confidence = max(0.0, SURE - PER_QUESTION * len(asked))
-            begun = inquiry.begin("model", confidence=confidence, clarifications=asked)
-            return self._reply(inquiry, begun, model) if is_asked else None
+            return None
         begun = propose_agreement(inquiry, groups, examples=len(model.examples))
         if ask.clarify and len(groups) > 1 and begun.confidence < self._settings.clarify_below:
             return self._reply(inquiry, replace(begun, clarifications=(offer_groups(groups, inquiry),)), model)
@@ -449,7 +447,7 @@ class Analyst:
         if answer.rows is not None:
             return answer
         try:
-            return replace(answer, rows=await fetch_rows(source.connection, view, statement, most, inquiry.user))
+            return replace(answer, rows=await fetch_rows(source.connection, view, begun.sql, most, inquiry.user))
         except QueryFailed as error:
             return replace(answer, error=str(error))
 
@@ -465,7 +463,7 @@ def find_reply(turns: Sequence[Turn], question: str) -> Mapping[str, Any]:
 
 def find_open_question(inquiry: Inquiry) -> tuple[str, str]:
     """Return the question that was asked back last in the session, and the word that was not known; else empty."""
-    turns = inquiry.known.turns[-2:]
+    turns = inquiry.memory.turns[-2:]
     data = get_data(turns[-1]) if len(turns) == 2 else {}
     if data.get("source") != inquiry.source.name or data.get("sql"):
         return "", ""

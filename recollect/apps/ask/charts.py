@@ -16,9 +16,9 @@ from importlib.util import find_spec
 from itertools import chain, count, repeat
 from typing import Any, Literal, NamedTuple
 
+from recollect.apps.ask.answers.wording import describe_row_count, format_cell
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import describe_row_count, format_cell
 from recollect.errors import require_extra
 from recollect.values.text import is_cjk, shorten
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
+from recollect.apps.ask.candidates.interpretation import Interpretation
 from recollect.apps.ask.interpret import Frame
-from recollect.apps.ask.interpretation import Interpretation
-from recollect.apps.ask.memory import QuestionMemory
+from recollect.apps.ask.memories.reader import QuestionMemory
+from recollect.apps.ask.memories.vocabulary import Taught
 from recollect.apps.ask.question import Answer, Ask, Choice, Way
 from recollect.apps.ask.source_registry import OpenSource, View
-from recollect.apps.ask.vocabulary import Taught
 from recollect.values.memory import Memory
 from recollect.values.text import is_cjk
 
@@ -23,7 +23,7 @@ class Inquiry:
     view: View
     taught: Taught
     approved: tuple[Memory, ...]
-    memory: QuestionMemory | None
+    memory: QuestionMemory
     today: date
     user: str | None = None  # who asks; statements of one user get a fair share of the source
     session: str | None = None
@@ -39,32 +39,17 @@ class Inquiry:
         return "zh" if is_cjk(self.question) else "en"
 
     @property
-    def known(self) -> QuestionMemory:
-        """What memory has; nothing where it was not read."""
-        return self.memory or QuestionMemory(self.question)
-
-    @property
-    def standalone(self) -> str:
-        """The question as it can be understood alone."""
-        return self.known.standalone
-
-    @property
-    def rated(self) -> tuple[Memory, ...]:
-        """The statements that the user found right or put right."""
-        return self.known.rated
-
-    @property
     def last_frame(self) -> Frame | None:
         """The frame that a follow-up changes, if all of it may still be seen. A question that was not understood does
         not end the thread."""
-        data, _ = self.known.find_last_frame(self.source.name)
+        data, _ = self.memory.find_last_frame(self.source.name)
         frame = Frame.from_data(data) if data else None
         return frame if frame and self.view.has(frame) else None
 
     @property
     def is_last_sure(self) -> bool:
         """Whether a follow-up can mean no other frame."""
-        return self.known.find_last_frame(self.source.name)[1]
+        return self.memory.find_last_frame(self.source.name)[1]
 
     def begin(self, way: Way | None = None, **fields: Any) -> Answer:
         """Return the beginning of an answer: a statement to run, a question back, or a text."""

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from recollect.apps.ask.interpret.frame import Frame
-from recollect.apps.ask.patterns import normalize_question
+from recollect.apps.ask.memories.patterns import normalize_question
 from recollect.apps.ask.sources.running import Rows
 from recollect.errors import InvalidInput
 from recollect.values.conversation import Conversation, Turn

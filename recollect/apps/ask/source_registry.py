@@ -16,7 +16,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
-from recollect.apps.ask.gate import Allowed, CheckedSql, check_sql
+from recollect.apps.ask.gate import Allowed, check_sql
 from recollect.apps.ask.interpret import Frame, SchemaIndex
 from recollect.apps.ask.interpret.frame import existence_refs
 from recollect.apps.ask.question import Ask
@@ -347,25 +347,31 @@ def narrow_view(view: View, source: str, ask: Ask) -> View:
 # Rows ----------------------------------------------------------------------------------------------------------------
 
 
-async def fetch_rows(source: Source, view: View, statement: CheckedSql, limit: int, user: str | None) -> Rows:
-    """Return at most `limit` rows of a statement that passed the gate with this cap. Where there are more,
-    `is_truncated` says so, and `total` is their number if it is cheap to know."""
+async def run_sql(
+    source: Source, view: View, sql: str, rows: int, user: str | None, seconds: float = SECONDS
+) -> Rows:  # fmt: skip
+    """Return at most so many rows of a statement, of those that the role may see. Raises InvalidInput if the gate
+    refuses it, and QueryFailed if it fails."""
+    made = check_sql(sql, source.dialect, view.allowed, rows=rows)
+    own = restrict_sql(made.sql, source.dialect, view.access)
+    return await source.run(own, rows=rows, timeout=seconds, user=user)
 
-    async def run(sql: str, rows: int, seconds: float = SECONDS) -> Rows:
-        own = restrict_sql(sql, source.dialect, view.access)
-        return await source.run(own, rows=rows, timeout=seconds, user=user)
 
-    found = await run(statement.sql, limit)
+async def fetch_rows(source: Source, view: View, sql: str, limit: int, user: str | None) -> Rows:
+    """Return at most `limit` rows of a statement. Where there are more, `is_truncated` says so, and `total` is their
+    number if it is cheap to know."""
+    found = await run_sql(source, view, sql, limit, user)
     if len(found.rows) < limit and not found.is_truncated:
         return found
     try:
-        counted = check_sql(statement.full_sql, source.dialect, view.allowed, rows=MAX_COUNT + 1).sql
-        [[total]] = (await run(f"SELECT COUNT(*) FROM ({counted}) AS counted", 1, COUNT_SECONDS)).rows
+        inner = check_sql(sql, source.dialect, view.allowed, rows=MAX_COUNT + 1).sql
+        counted = restrict_sql(f"SELECT COUNT(*) FROM ({inner}) AS counted", source.dialect, view.access)
+        [[total]] = (await source.run(counted, rows=1, timeout=COUNT_SECONDS, user=user)).rows
     except QueryFailed as error:
         log.info("the rows of a result were not counted: %s", error)
-        more = check_sql(statement.full_sql, source.dialect, view.allowed, rows=limit + 1).sql
-        again = await run(more, limit)
-        return replace(again, seconds=again.seconds + found.seconds)
+        again = await run_sql(source, view, sql, limit + 1, user)
+        is_more = len(again.rows) > limit or again.is_truncated
+        return replace(again, rows=again.rows[:limit], is_truncated=is_more, seconds=again.seconds + found.seconds)
     if total > MAX_COUNT:
         return replace(found, is_truncated=True)
     return replace(found, is_truncated=total > len(found.rows), total=total)

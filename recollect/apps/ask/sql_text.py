@@ -14,6 +14,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.generator import Generator
 
 from recollect.apps.ask.semantic.catalog import Catalog, Table
+from recollect.errors import InvalidInput
 
 CLAUSES = {"where": "where", "group": "by", "having": "having", "order": "ordered by"}
 
@@ -100,6 +101,19 @@ def ground_condition(condition: str, dialect: str, today: date) -> str | None:
         column.set("table", None)
         column.set("db", None)
     return write_sql(made, dialect)
+
+
+def check_expression(field: str, sql: str, dialect: str) -> exp.Expr:
+    """Return the tree of a condition or an expression over the columns of one row, or raise InvalidInput."""
+    try:
+        tree, *others = sqlglot.parse(sql, dialect=dialect)
+    except sqlglot.errors.SqlglotError as error:
+        raise InvalidInput(field, f"{sql!r} is not a condition or an expression: {str(error)[:200]}") from None
+    if tree is None or others:
+        raise InvalidInput(field, f"{sql!r} is not one expression")
+    if tree.find(exp.Query, exp.DDL, exp.DML, exp.Command):
+        raise InvalidInput(field, "may use its table's own columns only; a subquery or statement cannot stand here")
+    return tree
 
 
 def parse_condition(condition: str, dialect: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,11 @@ from recollect.apps.ask.corrections.lessons import draw_lessons
 from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import SchemaIndex, Word, link_question
 from recollect.apps.ask.interpret.definitions import find_head, read_meaning
-from recollect.apps.ask.interpret.link import CLEAR, link_names, link_operators, link_values, named_targets
+from recollect.apps.ask.interpret.link import CLEAR, Link, link_names, link_operators, link_values, named_targets
 from recollect.apps.ask.interpret.periods import find_fiscal_start
 from recollect.apps.ask.interpret.words import Token, stem_phrase, tokenize
-from recollect.apps.ask.patterns import Pattern, check_pattern, fill_examples, shape_of
-from recollect.apps.ask.question import Answer, Choice, Learned, find_category
-from recollect.apps.ask.source_registry import OpenSource
-from recollect.apps.ask.vocabulary import (
+from recollect.apps.ask.memories.patterns import Pattern, check_pattern, fill_examples, shape_of
+from recollect.apps.ask.memories.vocabulary import (
     AGGREGATE,
     CALLS,
     OPENER,
@@ -30,12 +28,14 @@ from recollect.apps.ask.vocabulary import (
     strip_courtesy,
     write_arithmetic,
 )  # fmt: skip
+from recollect.apps.ask.question import Answer, Choice, Learned, find_category
+from recollect.apps.ask.source_registry import OpenSource
 from recollect.errors import InvalidInput
 from recollect.learning.definitions import find_definition, find_definition_in_fact
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import Memory, MemoryKind
 from recollect.values.resolution import Resolution
-from recollect.values.scope import MAX_NAME, Scope
+from recollect.values.scope import MAX_NAME, MemoryId, Scope
 from recollect.values.sensitive_data import mask_text
 
 if TYPE_CHECKING:
@@ -58,14 +58,6 @@ DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 MEANINGS: tuple[MemoryKind, ...] = ("definition", "terminology")
 QUIET = 0.3  # importance of what is found when it is looked for, and is in no context otherwise
 ASKERS = 3  # users that must have asked alike before a question is proposed to the project
-
-
-@dataclass(frozen=True, slots=True)
-class TaughtCorrection:
-    """What a correction came to."""
-
-    correction: Correction
-    memories: tuple[Memory, ...]
 
 
 # Meanings ------------------------------------------------------------------------------------------------------------
@@ -98,14 +90,21 @@ def defines(term: str, sign: str | None, meaning: str, index: SchemaIndex) -> bo
         return False
     if sign in SIGNS or write_arithmetic(meaning, index):
         return True
-    meant = [link for link in link_names(said, index) if link.score > CLEAR]
     if sign in COLONS:
-        return bool(meant) and has_new_word(tokens, index)
-    # The rows that are meant come first in English, and last in Chinese.
-    is_last = any(link.kind == "entity" and link.end == len(said) for link in meant)
-    is_rows = said[0].lower in POINTERS or is_last or bool(find_head(meaning, index))
+        return bool(link_clearly(said, index)) and has_new_word(tokens, index)
     is_new = not named_targets(term, index) and not is_value(tokens, index)
-    return is_rows or (is_new and is_condition(meaning, index))
+    return describes_rows(meaning, index) or (is_new and is_condition(meaning, index))
+
+
+def link_clearly(tokens: Sequence[Token], index: SchemaIndex) -> list[Link]:
+    return [link for link in link_names(tokens, index) if link.score > CLEAR]
+
+
+def describes_rows(text: str, index: SchemaIndex) -> bool:
+    """Return whether a meaning names the rows that are meant: first in English, last in Chinese."""
+    said = tokenize(text)
+    is_last = any(link.kind == "entity" and link.end == len(said) for link in link_clearly(said, index))
+    return said[0].lower in POINTERS or is_last or bool(find_head(text, index))
 
 
 def is_condition(text: str, index: SchemaIndex) -> bool:
@@ -131,9 +130,8 @@ def is_value(said: Sequence[Token], index: SchemaIndex) -> bool:
 def has_new_word(tokens: Sequence[Token], index: SchemaIndex) -> bool:
     """Return whether a word is vague, or nothing in the database is called so. Otherwise what comes before a colon may
     be a heading."""
-    names = [
-        link for link in (*link_names(tokens, index), *link_values(tokens, index, index.values)) if link.score > CLEAR
-    ]
+    names = link_clearly(tokens, index)
+    names += [link for link in link_values(tokens, index, index.values) if link.score > CLEAR]
     known = {at for link in names for at in range(link.start, link.end)}
     return any(at not in known or find_category(token.lower) != "unknown" for at, token in enumerate(tokens))
 
@@ -185,19 +183,27 @@ async def learn_for(
     if changed := change_number(before, lesson.value):
         lesson = replace(lesson, value=changed, data=None)
     replaced = before if before != lesson.value else ""
-    data = {**(lesson.data or {}), **({"replaces": replaced} if replaced else {})}
-    memory = await analyst.engine.learn(scope, replace(lesson, data=data or None))
-    earlier = {each.id for each in known} - {memory.id}
-    for other in await analyst.engine.memories(scope, kinds=MEANINGS, status=("active",)):
-        if other.id in earlier:
-            await analyst.engine.close(scope, other.id, owner="user")
+    if replaced:
+        lesson = replace(lesson, data={**(lesson.data or {}), "replaces": replaced})
+    memory = await analyst.engine.learn(scope, lesson)
+    await end_meanings(analyst, scope, {each.id for each in known} - {memory.id})
     return Learned(str(memory.id), memory.key, memory.value, lesson.owner or "user", replaced)
+
+
+async def end_meanings(analyst: Analyst, scope: Scope, earlier: set[MemoryId]) -> None:
+    """End those of these meanings that learning another one has not ended already."""
+    for memory in await analyst.engine.memories(scope, kinds=MEANINGS, status=("active",)):
+        if memory.id in earlier:
+            await analyst.engine.close(scope, memory.id, owner="user")
 
 
 def is_same_term(one: str, other: str, indexes: Sequence[SchemaIndex]) -> bool:
     """Return whether two terms are the same, the names of rows after them aside."""
-    terms = {stem_phrase(one), *(stem_phrase(shorten_term(one, index)) for index in indexes)}
-    return not terms.isdisjoint({stem_phrase(other), *(stem_phrase(shorten_term(other, index)) for index in indexes)})
+
+    def list_forms(term: str) -> set[tuple[str, ...]]:
+        return {stem_phrase(term), *(stem_phrase(shorten_term(term, index)) for index in indexes)}
+
+    return not list_forms(one).isdisjoint(list_forms(other))
 
 
 def change_number(old: str, new: str) -> str:
@@ -256,13 +262,13 @@ def make_statement_lesson(source: OpenSource, question: str, sql: str, **data: A
 
 async def correct(
     analyst: Analyst, scope: Scope, source: str, role: str, question: str, generated: str, corrected: str
-) -> TaughtCorrection:
-    """Compare two statements and learn what the difference says. The right one must be one that may run."""
+) -> tuple[Correction, list[Memory]]:
+    """Compare two statements, learn what the difference says, and return both. The right one must be allowed to run."""
     found, _ = await analyst.check_sql(scope, source, role, corrected)
     question = analyst.mask(question)
     correction = compare_statements(found, question, generated, corrected)
     if correction.equivalent:
-        return TaughtCorrection(correction, (await rate(analyst, scope, source, role, question, corrected, good=True),))
+        return correction, [await rate(analyst, scope, source, role, question, corrected, good=True)]
     memories = list[Memory]()
     for lesson in draw_lessons(correction, question, generated, corrected, source):
         if lesson.kind == "terminology" and not is_word(lesson.key, question, found):
@@ -270,7 +276,7 @@ async def correct(
         if lesson.kind == "correction":  # a whole statement holds as long as the database keeps its shape
             lesson = replace(lesson, data={**(lesson.data or {}), "fingerprint": found.entry.fingerprint})
         memories.append(await analyst.engine.learn(scope, lesson))
-    return TaughtCorrection(correction, tuple(memories))
+    return correction, memories
 
 
 def compare_statements(source: OpenSource, question: str, generated: str, corrected: str) -> Correction:
@@ -340,8 +346,7 @@ async def propose(
 async def validate(analyst: Analyst, scope: Scope, source: str, pattern: Pattern) -> tuple[str, ...]:
     """Return the tables that the SQL reads. Raises InvalidInput unless it passes the gate, with some value for each
     parameter."""
-    _, statement = await analyst.check_sql(scope, source, "admin", fill_examples(pattern))
-    return statement.tables
+    return (await analyst.check_sql(scope, source, "admin", fill_examples(pattern)))[1].tables
 
 
 async def approve(analyst: Analyst, scope: Scope, query: Memory, *, good: bool) -> Memory:
@@ -357,7 +362,7 @@ async def approve(analyst: Analyst, scope: Scope, query: Memory, *, good: bool) 
 async def propose_shared_question(analyst: Analyst, scope: Scope, inquiry: Inquiry, answer: Answer) -> Memory | None:
     """Propose a question to the project when several users have asked it alike, its literals removed."""
     is_new = answer.sql and not answer.error and answer.way in ("frame", "model")
-    is_alone = inquiry.memory is not None and inquiry.memory.standalone == inquiry.question
+    is_alone = inquiry.memory.is_read and inquiry.memory.standalone == inquiry.question
     shape = shape_of(inquiry.question, answer.sql, answer.dialect) if is_new and is_alone else None
     if shape is None or mask_text(shape.prompt) != shape.prompt:
         return None

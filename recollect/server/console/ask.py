@@ -15,13 +15,13 @@ from starlette.responses import Response
 
 from recollect import DataSource, InvalidInput, Memory, NotFound, RecollectError, Scope, Turn
 from recollect.apps.ask import charts, teaching
+from recollect.apps.ask.answers.wording import make_file_name, write_csv
 from recollect.apps.ask.corrections import Change
-from recollect.apps.ask.memory import can_see_turn, list_questions
-from recollect.apps.ask.patterns import normalize_question
+from recollect.apps.ask.memories.patterns import normalize_question
+from recollect.apps.ask.memories.reader import can_see_turn, list_questions
 from recollect.apps.ask.question import MAX_ROWS as MAX_CSV_ROWS
 from recollect.apps.ask.question import Answer, Ask, Choice, list_offered
 from recollect.apps.ask.source_registry import View
-from recollect.apps.ask.wording import make_file_name, write_csv
 from recollect.server.access.caller import check_environment_use
 from recollect.server.access.responses import STATUS
 from recollect.server.console import ask_view
@@ -288,8 +288,8 @@ async def send_csv(visit: Visit, session: str = "", turn: str = "") -> Response:
 async def correct_sql(visit: Visit, question: str, sql: str, corrected: str, source: str = "") -> Response:
     """Learn from the difference between the generated and the corrected SQL."""
     about = (visit.scope("learn"), source, visit.role, question, sql)
-    done = await teaching.correct(visit.analyst, *about, corrected.strip())
-    return show_learned(visit, done.memories, done.correction.changes)
+    correction, memories = await teaching.correct(visit.analyst, *about, corrected.strip())
+    return show_learned(visit, memories, correction.changes)
 
 
 @pages.post("/ask/rate")

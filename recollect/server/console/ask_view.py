@@ -12,13 +12,13 @@ from secrets import token_hex
 from typing import Any
 
 from recollect.apps.ask import charts
-from recollect.apps.ask.answers import read_answer
+from recollect.apps.ask.answers.answer_log import read_answer
+from recollect.apps.ask.answers.wording import EMPTY, EMPTY_ZH, describe_row_count, format_cell
+from recollect.apps.ask.candidates.interpretation import is_clear
 from recollect.apps.ask.interpret.explain import plural, singular
-from recollect.apps.ask.interpretation import is_clear
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, describe_row_count, format_cell
 from recollect.errors import describe_missing_extra
 from recollect.server.console.render import get_ref_index
 from recollect.server.console.visit import Visit

@@ -14,11 +14,11 @@ from fastapi import Header, Query
 from starlette.responses import Response, StreamingResponse
 
 from recollect import InvalidInput, MissingExtra, NotFound, SchemaMismatch, Scope, Settings, StoreUnavailable
-from recollect.apps.ask import answer_fields
-from recollect.apps.ask.answers import load_answer
+from recollect.apps.ask.answers import answer_fields
+from recollect.apps.ask.answers.answer_log import load_answer
 from recollect.apps.ask.charts import chart_answer, draw_png
+from recollect.apps.ask.llm.schema_prompt import similar_tables
 from recollect.apps.ask.question import HEADER, Answer, Ask, OnText, SchemaLimits, read_session_context
-from recollect.apps.ask.schema_prompt import similar_tables
 from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once, settle
 from recollect.server.access.responses import Json, json_object, list_of

@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 
 from recollect import DataSource, InvalidInput, Memory, NotFound, Receipt
 from recollect.apps.ask import teaching
-from recollect.apps.ask.answer_fields import ExecutionResult, execution_result
-from recollect.apps.ask.patterns import fill_pattern, read_pattern
+from recollect.apps.ask.answers.answer_fields import ExecutionResult, execution_result
+from recollect.apps.ask.memories.patterns import fill_pattern, read_pattern
 from recollect.apps.ask.semantic.catalog import Column, Table
 from recollect.apps.ask.semantic.model_file import dump_model
 from recollect.apps.ask.source_registry import OpenSource

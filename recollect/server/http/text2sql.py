@@ -11,10 +11,11 @@ from fastapi import Query
 from starlette.responses import Response
 
 from recollect import InvalidInput, Memory, Scope
-from recollect.apps.ask import answer_fields, teaching
+from recollect.apps.ask import teaching
+from recollect.apps.ask.answers import answer_fields
 from recollect.apps.ask.charts import chart_answer
 from recollect.apps.ask.corrections import Change, Correction
-from recollect.apps.ask.memory import list_questions
+from recollect.apps.ask.memories.reader import list_questions
 from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, read_session_context
 from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored
@@ -197,8 +198,8 @@ CORRECTION_REPLAY = Replay(lambda answer: {"ids": [str(each.id) for each in answ
 async def correct_sql(call: Call, source: str, body: CorrectSqlBody) -> dict[str, Any]:
     """Correct a statement. What the difference teaches is learned; the corrected one must be allowed to run."""
     statements = (body.question, body.generated_sql, body.corrected_sql)
-    corrected = await teaching.correct(call.analyst, call.scope, source, call.role, *statements)
-    return describe_correction(corrected.correction, list(corrected.memories))
+    correction, memories = await teaching.correct(call.analyst, call.scope, source, call.role, *statements)
+    return describe_correction(correction, memories)
 
 
 def describe_correction(correction: Correction, learned: list[Memory]) -> dict[str, Any]:

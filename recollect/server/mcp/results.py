@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from recollect import Memory, Receipt, Resolution
-from recollect.apps.ask.answer_fields import ClarificationAnswer
+from recollect.apps.ask.answers.answer_fields import ClarificationAnswer
 from recollect.apps.ask.question import Assumption
 from recollect.prompts import mark_data
 from recollect.values.query import Kind

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from recollect import Engine, Identity, Lesson, Memory, NotFound, Query, Receipt, Resolution, Scope, Settings
-from recollect.apps.ask.answer_fields import ClarificationAnswer, describe_clarification
+from recollect.apps.ask.answers.answer_fields import ClarificationAnswer, describe_clarification
 from recollect.apps.ask.question import Ask
 from recollect.apps.documents.question import Question
 from recollect.server.access.caller import Caller

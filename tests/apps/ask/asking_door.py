@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx2
 
-from recollect.apps.ask.answer_fields import AnswerQuestionAnswer
+from recollect.apps.ask.answers.answer_fields import AnswerQuestionAnswer
 from recollect.server.app import make_app
 from recollect.server.http.text2sql import TEXT2SQL
 from recollect.settings import Settings
@@ -118,13 +118,9 @@ def scripted(model: Server, script: Script) -> dict[str, Any]:
     return {"model_url": model.url, "model": "small", "model_timeout": 5.0}
 
 
-def written(sql: str, **more: Any) -> dict[str, Any]:
-    return {"sql": sql, "explanation": "Sums it up.", **more}
-
-
-def yearly(year: int) -> dict[str, Any]:
+def yearly(year: int) -> str:
     """Sales by region of a year, as a model writes it."""
-    return written(
+    return (
         "SELECT r.name, SUM(s.amount) AS total FROM sales s JOIN regions r ON s.region_id = r.id"
         f" WHERE s.sale_date >= '{year}-01-01' AND s.sale_date < '{year + 1}-01-01' GROUP BY r.name"
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.apps.ask.asking_door import BY_REGION, SALES, Door, Doors, Script, scripted, written, yearly
+from tests.apps.ask.asking_door import BY_REGION, SALES, Door, Doors, Script, scripted, yearly
 from tests.openai_server import Server
 
 HOSTILE = [
@@ -19,7 +19,7 @@ HOSTILE = [
     "SELECT * FROM sqlite_master",
     "SELECT 1; DROP TABLE sales",
 ]
-BROKEN = written("SELECT ABS(-9223372036854775807 - 1) AS n FROM customers")  # more than SQLite's integers hold
+BROKEN = "SELECT ABS(-9223372036854775807 - 1) AS n FROM customers"  # more than SQLite's integers hold
 
 
 @pytest.fixture
@@ -63,14 +63,14 @@ def test_the_request_chooses_among_the_models_of_the_server(talking: Door, model
 
 @pytest.mark.parametrize("sql", HOSTILE)
 def test_a_hostile_statement_is_refused_and_asked_for_anew(talking: Door, script: Script, sql: str) -> None:
-    script.writes[BY_REGION] = [written(sql), yearly(2024)]
+    script.writes[BY_REGION] = [f"```sql\n{sql}\n```", yearly(2024)]
     answer = talking.ask(BY_REGION)
     assert len(answer["execution_result"]["full"]) == 4
     assert answer["query_explanation"].startswith(f"Attempt 1: {sql}\nIt failed: sql: ")
 
 
 def test_a_repair_is_a_new_prompt_of_another_form(talking: Door, script: Script, model: Server) -> None:
-    script.writes[BY_REGION] = [written("SELECT town FROM customers"), yearly(2024)]
+    script.writes[BY_REGION] = ["SELECT town FROM customers", yearly(2024)]
     talking.ask(BY_REGION, verbose=False)
     assert [len(body["messages"]) > 2 for body in model.bodies] == [False, True]  # the other form has worked examples
     first, second = script.asked
@@ -81,7 +81,7 @@ def test_a_repair_is_a_new_prompt_of_another_form(talking: Door, script: Script,
 
 
 def test_one_that_stays_hostile_leaves_the_answer_to_the_rules(talking: Door, script: Script) -> None:
-    script.writes[BY_REGION] = [written("DROP TABLE sales")]
+    script.writes[BY_REGION] = ["```\nDROP TABLE sales\n```"]
     answer = talking.ask(BY_REGION)
     assert len(script.asked) == 5  # three samples and two repairs
     assert answer["query_explanation"].count("It failed") == 1
@@ -170,17 +170,7 @@ def test_the_cheap_mode_asks_nothing_that_the_rules_are_sure_of(doors: Doors, mo
 # Failures ------------------------------------------------------------------------------------------------------------
 
 
-def test_what_it_asks_is_asked(talking: Door, script: Script) -> None:
-    asked = {"term": "hot", "question": "What makes a product hot?", "suggestions": ["many orders"]}
-    script.writes["Our hot products"] = [{"sql": "", "clarifications": [asked]}]
-    answer = talking.ask("Our hot products")
-    assert (answer["sql_query"], answer["clarifications"][0]["term"]) == ("", "hot")
-    assert "- What makes a product hot? (many orders?)" in answer["answer"]
-    told = talking.sql("Our hot products")
-    assert (told["needs_clarification"], told["confidence"] < 0.7) == (True, True)
-
-
-@pytest.mark.parametrize("said", [None, "no idea", {"sql": ""}, {"sql": "", "clarifications": [{"term": "x"}]}, ["x"]])
+@pytest.mark.parametrize("said", [None, "no idea", {"sql": ""}, ["x"]])
 def test_a_model_that_is_of_no_use_leaves_the_answer_to_the_rules(talking: Door, script: Script, said: Any) -> None:
     script.writes[BY_REGION] = [said]
     script.speaks = None

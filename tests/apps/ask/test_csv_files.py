@@ -7,8 +7,8 @@ import io
 
 import pytest
 
+from recollect.apps.ask.answers.wording import guard_cell, make_file_name, write_csv
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import guard_cell, make_file_name, write_csv
 
 
 @pytest.mark.parametrize(

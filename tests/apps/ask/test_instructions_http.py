@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.apps.ask.instructions import find_retraction
+from recollect.apps.ask.memories.instructions import find_retraction
 from recollect.apps.ask.sample import make_sample
 from tests.apps.ask.asking_door import Door
 

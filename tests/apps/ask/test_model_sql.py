@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.apps.ask.agreement import Vote, get_lead, group_votes, have_same_rows, weigh
 from recollect.apps.ask.gate import check_sql
-from recollect.apps.ask.model_sql import fit_to_data
+from recollect.apps.ask.llm.agreement import Vote, get_lead, group_votes, have_same_rows, weigh
+from recollect.apps.ask.llm.fitting import fit_to_data
 from recollect.apps.ask.semantic.access import EVERYTHING
 from recollect.apps.ask.semantic.draft import draft_model
 from recollect.apps.ask.source_registry import View

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.apps.ask.patterns import check_pattern, fill_examples, fill_pattern, match_pattern, normalize_question
+from recollect.apps.ask.memories.patterns import (
+    check_pattern,
+    fill_examples,
+    fill_pattern,
+    match_pattern,
+    normalize_question,
+)
 from recollect.errors import InvalidInput
 
 BY_REGION = check_pattern(

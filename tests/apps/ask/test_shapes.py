@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.apps.ask.patterns import fill_pattern, make_pattern, match_pattern, shape_of
+from recollect.apps.ask.memories.patterns import fill_pattern, make_pattern, match_pattern, shape_of
 
 
 @pytest.mark.parametrize(

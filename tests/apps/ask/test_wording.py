@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.apps.ask.wording import describe_columns, make_title, write_name
+from recollect.apps.ask.answers.wording import describe_columns, make_title, write_name
 
 
 @pytest.mark.parametrize(

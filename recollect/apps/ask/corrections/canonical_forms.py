@@ -30,10 +30,8 @@ PARTS = {
     "day": "day_of_month", "dayofmonth": "day_of_month", "hour": "hour_of_day",
 }  # fmt: skip
 TIMES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "DATETIME", "TIME")
-MIDNIGHT = re.compile(r"^(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?Z?$")
 PERIOD = re.compile(r"^(\d{4})(?:-(\d\d))?(?:-(\d\d))?$")
 ALWAYS_TRUE = (exp.true(), exp.condition("1 = 1"))
-START_OF = re.compile(r"start of (\w+)")
 UNITS = (exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfMonth, exp.Hour)
 
 
@@ -113,9 +111,8 @@ def _rewrite_or(node: exp.Expr) -> exp.Expr:
     lists: dict[str, list[exp.Expr]] = {}
     sides: list[exp.Expr] = []
     for side in node.flatten():
-        values = [side.expression] if isinstance(side, exp.EQ) else []
-        values = side.expressions if isinstance(side, exp.In) else values
-        if values:
+        values = [side.expression] if isinstance(side, exp.EQ) else side.expressions
+        if isinstance(side, (exp.EQ, exp.In)) and values:
             lists.setdefault(render(side.this), [side.this]).extend(values)
         else:
             sides.append(side.copy())
@@ -159,13 +156,6 @@ def _rewrite_count(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _sort_operands(node: exp.Expr) -> exp.Expr:
-    """Sort the operands of + and *, constants last."""
-    left, right = node.this, node.expression
-    is_sorted = is_constant(right) or (not is_constant(left) and render(left) <= render(right))
-    return node if is_sorted else type(node)(this=right.copy(), expression=left.copy())
-
-
 # Dates and times ------------------------------------------------------------------------------------------------------
 
 
@@ -187,49 +177,34 @@ def _rewrite_date_part(node: exp.Expr) -> exp.Expr:
     return made
 
 
+def _rewrite_date(node: exp.Expr) -> exp.Expr:
+    """Return a date or time that is written as a text as that text; any other as a date part."""
+    is_cast = isinstance(node, exp.Cast) and node.is_type(*TIMES)
+    is_text = isinstance(node.this, exp.Literal) and node.this.is_string and not node.expressions
+    return node.this if is_text and (is_cast or PERIOD.match(node.this.name)) else _rewrite_date_part(node)
+
+
 def _read_date_part(node: exp.Expr) -> tuple[str | None, exp.Expr]:
     """Return the unit and the expression that is reduced to it; no unit if the node is not a date part."""
-    reader = DATE_PARTS.get(type(node))
-    if reader is not None:
-        return reader(node)
+    match node:
+        case exp.TimestampTrunc() | exp.DateTrunc():
+            return node.args["unit"].name.lower(), node.this
+        case exp.Extract():
+            unit = node.this.name.lower()
+            return PARTS.get(unit, unit), node.expression
+        case exp.TimeToStr():
+            letters = "".join(re.findall(r"%-?(\w)", node.args["format"].name.replace("%F", "%Y-%m-%d")))
+            return FORMATS.get(letters), node.this
+        case exp.Cast() | exp.Date() | exp.TsOrDsToDate():
+            return "day" if _is_day(node) else None, node.this
     unit, of = find_grain(node.this) or ("", node.this)  # sqlglot parses YEAR(column) as YEAR(DATE(column))
     return PARTS.get(node.key, node.key), of if unit == "day" else node.this
 
 
-def _read_truncation(node: exp.Expr) -> tuple[str | None, exp.Expr]:
-    return node.args["unit"].name.lower(), node.this
-
-
-def _read_extraction(node: exp.Expr) -> tuple[str | None, exp.Expr]:
-    unit = node.this.name.lower()
-    return PARTS.get(unit, unit), node.expression
-
-
-def _read_format(node: exp.Expr) -> tuple[str | None, exp.Expr]:
-    letters = "".join(re.findall(r"%-?(\w)", node.args["format"].name.replace("%F", "%Y-%m-%d")))
-    return FORMATS.get(letters), node.this
-
-
-def _read_day(node: exp.Expr) -> tuple[str | None, exp.Expr]:
-    is_day = node.this is not None and not node.args.get("zone") and not node.expressions
-    return "day" if is_day and (not isinstance(node, exp.Cast) or node.is_type("date")) else None, node.this
-
-
-def _read_start_of(node: exp.Expr) -> tuple[str | None, exp.Expr]:
-    """Return unit and expression of SQLite's date(column, 'start of month')."""
-    of, *steps = node.expressions or [node]
-    step = START_OF.fullmatch(steps[0].name.lower()) if len(steps) == 1 and node.name.upper() == "DATE" else None
-    return step[1] if step else None, of
-
-
-# How a date part is read, by its node; those of UNITS are named by their unit.
-DATE_PARTS: dict[type[exp.Expr], Callable[[exp.Expr], tuple[str | None, exp.Expr]]] = {
-    **dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc), _read_truncation),
-    **dict.fromkeys((exp.Cast, exp.Date, exp.TsOrDsToDate), _read_day),
-    exp.Extract: _read_extraction,
-    exp.TimeToStr: _read_format,
-    exp.Anonymous: _read_start_of,
-}
+def _is_day(node: exp.Expr) -> bool:
+    """Return whether a conversion to a date only drops the time of day."""
+    is_date = node.is_type("date") or not isinstance(node, exp.Cast)
+    return is_date and not (node.args.get("zone") or node.expressions)
 
 
 def restore_date_parts(node: exp.Expr) -> exp.Expr:
@@ -255,25 +230,11 @@ def _expand_period(node: exp.EQ) -> exp.Expr | None:
     return exp.And(this=low, expression=exp.LT(this=of.copy(), expression=exp.Literal.string(str(end))))
 
 
-def _rewrite_cast(node: exp.Expr) -> exp.Expr:
-    is_time = isinstance(node.this, exp.Literal) and node.this.is_string and node.is_type(*TIMES)
-    return _rewrite_midnight(node.this.copy()) if is_time else _rewrite_date_part(node)
-
-
-def _rewrite_midnight(node: exp.Expr) -> exp.Expr:
-    found = MIDNIGHT.match(node.name) if node.is_string else None
-    return exp.Literal.string(found[1]) if found else node
-
-
-def _rewrite_date(node: exp.Expr) -> exp.Expr:
-    is_alone = not node.args.get("zone") and not node.expressions and isinstance(node.this, exp.Literal)
-    return node.this if is_alone and PERIOD.match(node.this.name) else _rewrite_date_part(node)
-
-
+DATE_PARTS = (*UNITS, exp.TimestampTrunc, exp.DateTrunc, exp.Extract, exp.TimeToStr)
 RULES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     **dict.fromkeys((exp.Paren, exp.TsOrDsToTimestamp), attrgetter("this")),
-    **dict.fromkeys((*UNITS, *DATE_PARTS), _rewrite_date_part),
-    **dict.fromkeys((exp.Date, exp.TsOrDsToDate), _rewrite_date),
+    **dict.fromkeys(DATE_PARTS, _rewrite_date_part),
+    **dict.fromkeys((exp.Cast, exp.Date, exp.TsOrDsToDate), _rewrite_date),
     exp.Between: _rewrite_between,
     exp.In: _rewrite_in,
     exp.Not: _rewrite_not,
@@ -281,8 +242,5 @@ RULES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     **dict.fromkeys((exp.And, exp.Where, exp.Having, exp.Join), _compare_with_true),
     exp.Is: _rewrite_is,
     exp.Count: _rewrite_count,
-    exp.Cast: _rewrite_cast,
-    exp.Literal: _rewrite_midnight,
-    **dict.fromkeys((exp.Add, exp.Mul), _sort_operands),
     **dict.fromkeys(Simplifier.COMPLEMENT_COMPARISONS, _rewrite_comparison),
 }

@@ -24,11 +24,9 @@ QUERIES = (exp.Select, exp.SetOperation)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An expression, or all conditions on one subject: `text` is compared, `shown` is for people. `node` has holes for
-    the queries inside `whole`."""
+    """An expression, or all conditions on one subject: `text` is compared, `shown` is for people."""
 
     node: exp.Expr
-    whole: exp.Expr
     dialect: str
     ending: str = ""
 
@@ -38,26 +36,26 @@ class Item:
 
     @property
     def shown(self) -> str:
-        return render(restore_date_parts(self.whole), self.dialect) + self.ending.removesuffix(OUTER)
+        return render(restore_date_parts(self.node), self.dialect) + self.ending.removesuffix(OUTER)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        found = (name_column(column) for column in self.node.find_all(exp.Column) if column.name != HOLE)
-        return tuple(dict.fromkeys(found))
+        """The columns outside of inner queries."""
+        found = (node for node in self.node.walk(prune=is_query) if isinstance(node, exp.Column))
+        return tuple(dict.fromkeys(map(name_column, found)))
 
     @property
     def tables(self) -> set[str]:
-        return {column.table for column in self.node.find_all(exp.Column) if column.table}
+        return {name.rpartition(".")[0] for name in self.columns if "." in name}
 
     @property
-    def is_measure(self) -> bool:
-        return self.node.find(exp.AggFunc) is not None
+    def measure(self) -> exp.Expr | None:
+        return next((node for node in self.node.walk(prune=is_query) if isinstance(node, exp.AggFunc)), None)
 
     @property
     def subject(self) -> str:
         """The column or the measure that a condition is about, or all its columns if there are several."""
-        measure = self.node.find(exp.AggFunc)
-        return measure.sql() if measure is not None else ", ".join(sorted(self.columns)) or self.text
+        return self.measure.sql() if self.measure else ", ".join(sorted(self.columns)) or self.text
 
     @property
     def shape(self) -> str:
@@ -65,16 +63,16 @@ class Item:
         return self.replace_columns({"*": "x"})
 
     def replace_columns(self, names: Mapping[str, str]) -> str:
-        """Return the text with other columns, and with its conditions sorted; `*` stands for every column that is not
-        named."""
+        """Return the text with other columns, holes for inner queries, and its conditions sorted; `*` stands for every
+        column that is not named."""
 
         def replace(node: exp.Expr) -> exp.Expr:
-            if not isinstance(node, exp.Column) or node.name == HOLE:
-                return node
-            new = names.get(name_column(node)) or names.get("*")
+            if is_query(node):
+                return exp.column(HOLE)
+            new = isinstance(node, exp.Column) and (names.get(name_column(node)) or names.get("*"))
             return exp.to_column(new) if new else node
 
-        made = self.node.transform(replace) if names else self.node
+        made = self.node.transform(replace)
         return " AND ".join(sorted(map(render, made.flatten() if isinstance(made, exp.And) else [made])))
 
 
@@ -127,20 +125,26 @@ def name_column(column: exp.Column) -> str:
     return f"{column.table}.{column.name}" if column.table else column.name
 
 
+def is_query(node: exp.Expr) -> bool:
+    return isinstance(node, QUERIES)
+
+
 def read_clauses(query: exp.Query, dialect: str) -> dict[str, Clauses]:
     """Return the clauses of a query and of the queries inside it, by place: in which clause of which query, and the
     how manieth there. The outermost comes first."""
     places: dict[int, str] = {}
     uses: Counter[str] = Counter()
+    found = {}
     for one in canonicalize(query, dialect).find_all(*QUERIES, bfs=False):
         part: exp.Expr = one
-        while part.parent is not None and not isinstance(part.parent, QUERIES):
+        while part.parent is not None and not is_query(part.parent):
             part = part.parent
-        place = f"{places.get(id(part.parent), '')}/{'from_' if part.arg_key == 'joins' else part.arg_key}"
+        clause = "from_" if part.arg_key in ("joins", "with_") else part.arg_key
+        place = f"{places.get(id(part.parent), '')}/{clause}"
         uses[place] += 1
         places[id(one)] = f"{place} {uses[place]}"
-    found = query.find_all(*QUERIES, bfs=False)
-    return {places[id(one)]: _read_query(one, dialect) for one in found}
+        found[places[id(one)]] = _read_query(one, dialect)
+    return found
 
 
 def _read_query(query: exp.Expr, dialect: str) -> Clauses:
@@ -148,7 +152,7 @@ def _read_query(query: exp.Expr, dialect: str) -> Clauses:
     if not isinstance(query, exp.Select):
         return Clauses(query.key, is_distinct=is_distinct, order=order, limit=limit)
     links, conditions = _read_conditions(query, dialect)
-    projection = tuple(_read_item(one, dialect) for one in query.expressions)
+    projection = tuple(Item(one, dialect) for one in query.expressions)
     group = query.args.get("group")
     grouping = _read_unique(group.expressions, dialect) if group else ()
     if grouping and not is_distinct and {*list_texts(grouping)} == {*list_texts(projection)}:
@@ -169,7 +173,6 @@ def _read_tables(select: exp.Select) -> dict[str, str]:
 
 def _read_conditions(select: exp.Select, dialect: str) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
     """Return the links between tables, and the other conditions. The ON of an inner join and WHERE are one."""
-    links: list[exp.Expr] = []
     outer: list[exp.Expr] = []
     inner: list[exp.Expr] = []
     for clause in filter(None, map(select.args.get, ("where", "having"))):
@@ -180,11 +183,10 @@ def _read_conditions(select: exp.Select, dialect: str) -> tuple[tuple[Item, ...]
         parts = split_conjuncts(join.args.get("on"))
         for key in join.args.get("using") or []:
             parts.append(exp.EQ(this=exp.column(key.name, one), expression=exp.column(key.name, other)))
-        links += filter(_is_link, parts)
-        (inner if is_inner_join(join) else outer).extend(filterfalse(_is_link, parts))
-    links += filter(_is_link, inner)
-    filters = [*_read_filters(filterfalse(_is_link, inner), dialect), *_read_filters(outer, dialect, OUTER)]
-    return _read_unique(links, dialect), tuple(filters)
+        (inner if is_inner_join(join) else outer).extend(parts)
+    filters = [*_read_filters(filterfalse(_is_link, inner), dialect)]
+    filters += _read_filters(filterfalse(_is_link, outer), dialect, OUTER)
+    return _read_unique(filter(_is_link, outer + inner), dialect), tuple(filters)
 
 
 def _is_link(part: exp.Expr) -> bool:
@@ -194,23 +196,23 @@ def _is_link(part: exp.Expr) -> bool:
 
 
 def _read_unique(parts: Iterable[exp.Expr], dialect: str) -> tuple[Item, ...]:
-    return tuple({item.text: item for item in (_read_item(part, dialect) for part in parts)}.values())
+    return tuple({item.text: item for item in (Item(part, dialect) for part in parts)}.values())
 
 
 def _read_filters(parts: Iterable[exp.Expr], dialect: str, ending: str = "") -> Iterator[Item]:
     """Yield all conditions on one subject as one item."""
     by_subject: dict[str, dict[str, exp.Expr]] = {}
     for part in parts:
-        item = _read_item(part, dialect)
+        item = Item(part, dialect)
         by_subject.setdefault(item.subject, {})[item.text] = part
     for conditions in by_subject.values():
-        yield _read_item(exp.and_(*conditions.values(), wrap=False), dialect, ending)
+        yield Item(exp.and_(*conditions.values(), wrap=False), dialect, ending)
 
 
 def _read_order(query: exp.Expr, dialect: str) -> tuple[Item, ...]:
     order = query.args.get("order")
     keys = order.expressions if order else []
-    return tuple(_read_item(one.this, dialect, " DESC" if one.args.get("desc") else "") for one in keys)
+    return tuple(Item(one.this, dialect, " DESC" if one.args.get("desc") else "") for one in keys)
 
 
 def _read_limit(query: exp.Expr) -> str:
@@ -226,13 +228,3 @@ def _read_rest(select: exp.Select) -> str:
     found += [source.args.get("sample") for source in list_sources(select)]
     lists = (nodes if isinstance(nodes, list) else [nodes] for nodes in filter(None, found))
     return " ".join(render(node) for nodes in lists for node in nodes)
-
-
-def _read_item(node: exp.Expr, dialect: str, ending: str = "") -> Item:
-    if node.find(*QUERIES) is None:
-        return Item(node, node, dialect, ending)
-    hollow = node.copy()
-    for query in list(hollow.walk(prune=lambda one: isinstance(one, QUERIES))):
-        if isinstance(query, QUERIES):
-            query.replace(exp.column(HOLE))
-    return Item(hollow, node, dialect, ending)

@@ -19,11 +19,10 @@ from sqlglot import exp
 from recollect.apps.ask.corrections import Change, ChangeKind
 from recollect.apps.ask.corrections.canonical_forms import find_grain
 from recollect.apps.ask.corrections.clauses import OUTER, Clauses, Item, list_texts, read_clauses
-from recollect.apps.ask.corrections.lessons import split_identifier
 from recollect.apps.ask.corrections.query_tree import DERIVED, Schema, parse_pair, rename_tables
 
 SECOND_USE = re.compile(r"_\d+$")
-NO_TABLE = re.compile(rf"^{DERIVED}|_\d+$")  # a derived table, or the second use of a table
+INNER_TABLE = re.compile(r"/from_ \d+$")  # the place of a derived table
 SHARED_COLUMN = 0.5
 SAME_PLACE = 0.5
 
@@ -33,13 +32,14 @@ def find_changes(generated_sql: str, corrected_sql: str, dialect: str, schema: S
     before, after = parse_pair(generated_sql, corrected_sql, dialect, schema)
     tables = match_tables(before, after)
     rename_tables(before, tables)
-    changes = _list_substituted(tables)
     old, new = read_clauses(before, dialect), read_clauses(after, dialect)
+    if any(INNER_TABLE.search(place) for place in old.keys() ^ new.keys()):
+        return [Change("join")]  # another structure: no single clause says what was wrong
+    changes = _list_substituted(tables)
     replaced = Replacements(tables=frozenset(tables.values()))
     places = [place for place in old if place in new]
     for place in places:
-        found = compare_clauses(old[place], new[place], replaced)
-        changes += [change for change in found if not _follows_tables(change, tables)]
+        changes += compare_clauses(old[place], new[place], replaced)
     is_same = old.keys() == new.keys() and all(old[place].meaning == new[place].meaning for place in places)
     # A difference that no rule names must not pass for a confirmation.
     return list(dict.fromkeys(changes)) or [Change("projection")] * (not is_same)
@@ -55,8 +55,7 @@ def compare_clauses(before: Clauses, after: Clauses, replaced: Replacements) -> 
     """Return the changes from one query to the other, without those of the queries inside."""
     if before.kind != after.kind:
         return [Change("join")]
-    changes = _find_table_changes(before, after, replaced)
-    changes += find_column_changes(before, after, replaced)
+    changes = find_column_changes(before, after, replaced)
     changes += _find_filter_changes(before, after, replaced)
     changes += _find_join_changes(before, after, replaced)
     if is_reordered(before.order, after.order, replaced):
@@ -95,28 +94,6 @@ def _read_table_uses(query: exp.Query) -> dict[str, tuple[int, set[str]]]:
         if column.table in uses:
             uses[column.table][1].add(column.name)
     return uses
-
-
-def _follows_tables(change: Change, tables: Mapping[str, str]) -> bool:
-    """Whether a column follows its table: client_name to customer_name, where clients became customers."""
-    old, new = split_identifier(change.before or ""), split_identifier(change.after or "")
-    differing = [one for one in old if one not in new], [one for one in new if one not in old]
-    pairs = [(split_identifier(one), split_identifier(other)) for one, other in tables.items()]
-    return change.kind == "column_substitution" and differing in pairs
-
-
-def _find_table_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
-    """Return the table that another replaced here only, while the query uses it elsewhere. Its columns go with it.
-    (Tables that were replaced everywhere have the new name already.)"""
-    gone, come = before.tables.keys() - after.tables.keys(), after.tables.keys() - before.tables.keys()
-    if len(gone) != 1 or len(come) != 1 or any(map(NO_TABLE.search, gone | come)):
-        return []
-    old, new = min(gone), min(come)
-    for column in {column for item in before.items for column in item.columns}:
-        if column.startswith(f"{old}."):
-            replaced.columns.setdefault(column, new + column.removeprefix(old))
-    replaced.tables |= {new}
-    return [Change("table_substitution", new, old, new)]
 
 
 # Joins ----------------------------------------------------------------------------------------------------------------
@@ -213,7 +190,7 @@ def _drop_grouped(delta: Delta, before: Clauses, after: Clauses, has_changes: bo
         return delta
     return Delta(
         [item for item in delta.gone if item.text not in grouped or not before.grouping],
-        [item for item in delta.come if item.text not in grouped or item.is_measure],
+        [item for item in delta.come if item.text not in grouped or item.measure],
     )
 
 
@@ -228,7 +205,7 @@ def _find_grouping_changes(before: Clauses, after: Clauses, replaced: Replacemen
         return []
     delta = Delta.of(before.grouping, after.grouping, replaced)
     changes = _find_renamed(delta, replaced)
-    is_first_measure = not before.grouping and not any(item.is_measure for item in before.projection)
+    is_first_measure = not before.grouping and not any(item.measure for item in before.projection)
     # The grouping comes with the first measure; columns that were shown already are not new.
     known = list_texts(before.projection) if is_first_measure else []
     differing = [item for item in delta.items if item in delta.gone or item.text not in known]
@@ -245,9 +222,9 @@ def _find_renamed(delta: Delta, replaced: Replacements) -> list[Change]:
     def rate(old: Item, new: Item) -> float | None:
         if not old.columns or old.shape != new.shape:
             return None
-        gone, come = (sum(not item.is_measure for item in items) for items in (delta.gone, delta.come))
+        gone, come = (sum(item.measure is None for item in items) for items in (delta.gone, delta.come))
         similarity = rate_similarity(old.text, new.text)
-        return similarity if new.is_measure or gone == come or similarity >= SIMILAR else None
+        return similarity if new.measure or gone == come or similarity >= SIMILAR else None
 
     return delta.pair(_rate_grain, replaced.change_grain) + delta.pair(rate, replaced.replace_columns)
 
@@ -265,7 +242,7 @@ def _split_grain(item: Item) -> tuple[str | None, str | None]:
 
 def _rate_measure(old: Item, new: Item) -> float | None:
     shared = len({*old.columns} & {*new.columns})
-    return shared if new.is_measure and (old.is_measure or shared) else None
+    return shared if new.measure and (old.measure or shared) else None
 
 
 # What differs ---------------------------------------------------------------------------------------------------------

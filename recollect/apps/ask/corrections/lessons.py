@@ -21,10 +21,11 @@ from operator import itemgetter
 from typing import Any
 
 from recollect.apps.ask.corrections import Change, Correction
+from recollect.apps.ask.interpret.words import split_name, stem_word
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import MemoryKind
 from recollect.values.scope import MAX_NAME
-from recollect.values.text import WORD, check_text, is_cjk, shorten, stem_term, stemmer
+from recollect.values.text import WORD, check_text, is_cjk, shorten, stem_term
 
 MAX_CHANGES = 3  # a query that was rewritten says nothing about any one change
 CONFIDENCE = {"terminology": 0.95, "definition": 0.9, "preference": 0.7, "correction": 0.95}
@@ -32,7 +33,6 @@ EXAMPLE_IMPORTANCE = 0.4  # found when a question is like it, not shown in every
 TYPES = {"table_substitution": "wrong_table", "column_substitution": "wrong_column"}
 MEASURE = re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX)\(")  # a condition on groups is not a filter of a table
 NOT_TERMS = ("id",)  # says nothing about what was meant
-PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\da-zA-Z_]+")
 STRING = re.compile(r"'((?:[^']|'')*)'")
 NUMBER = re.compile(r"(?<![\w.'])\d+(?:\.\d+)?(?![\w.'])")
 YEAR = re.compile(r"^(\d{4})-\d\d(?:-\d\d)?")
@@ -142,10 +142,10 @@ class QuestionWords:
     def of(cls, question: str) -> QuestionWords:
         text = question.lower()
         words = tuple(WORD.findall(text))
-        return cls(text, words, tuple(map(stem, words)))
+        return cls(text, words, tuple(map(stem_word, words)))
 
     def has(self, word: str) -> bool:
-        return word in self.text if is_cjk(word) else stem(word) in self.stems
+        return word in self.text if is_cjk(word) else stem_word(word) in self.stems
 
     def has_any(self, words: Iterable[str]) -> bool:
         return any(map(self.has, words))
@@ -154,11 +154,7 @@ class QuestionWords:
         """Return a word as the question writes it, or None if it is not there."""
         if not self.has(word):
             return None
-        return word if is_cjk(word) else self.words[self.stems.index(stem(word))]
-
-
-def stem(word: str) -> str:
-    return stemmer()(word)
+        return word if is_cjk(word) else self.words[self.stems.index(stem_word(word))]
 
 
 @cache
@@ -167,9 +163,9 @@ def load_vocabulary() -> Mapping[str, Mapping[str, Sequence[str]]]:
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
-def split_identifier(identifier: str) -> list[str]:
+def stem_name(identifier: str) -> list[str]:
     """Return the stems of the words in a name: clientNames and client_name are both client and name."""
-    return [stem(piece.lower()) for piece in PIECE.findall(identifier)]
+    return list(map(stem_word, split_name(identifier)))
 
 
 def add_question_word(change: Change, question: str) -> Change:
@@ -187,10 +183,10 @@ def find_name_word(wrong: str, right: str, question: QuestionWords) -> str | Non
     name."""
     if is_cjk(wrong):
         return question.find_spelling(wrong)
-    old, new = split_identifier(wrong), split_identifier(right)
+    old, new = stem_name(wrong), stem_name(right)
     runs = _find_runs(question, old)
-    fresh = [run for run in runs if not any(starts_with_any(new, stem(word)) for word in run)]
-    exact = [run for run in runs if {*old}.issuperset(map(stem, run))]
+    fresh = [run for run in runs if not any(starts_with_any(new, stem_word(word)) for word in run)]
+    exact = [run for run in runs if {*old}.issuperset(map(stem_word, run))]
     longest = max(fresh or exact, key=len, default=())
     word = " ".join(longest)
     return word if word and stem_term(word) != stem_term(right.replace("_", " ")) else None
@@ -198,7 +194,7 @@ def find_name_word(wrong: str, right: str, question: QuestionWords) -> str | Non
 
 def _find_runs(question: QuestionWords, parts: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the neighbouring words of the question that are parts of a name."""
-    marked = [(starts_with_any(parts, stem(word)), word) for word in question.words]
+    marked = [(starts_with_any(parts, stem_word(word)), word) for word in question.words]
     return [tuple(word for _, word in run) for is_part, run in groupby(marked, itemgetter(0)) if is_part]
 
 
@@ -245,8 +241,8 @@ def _is_text_asked(value: str, question: QuestionWords) -> bool:
     numbers = NUMBER.findall(value.replace("-", " "))
     if numbers:
         return any(_is_number_asked(number, question) for number in numbers)
-    words = PIECE.findall(value)
-    return bool(words) and all(question.has(word.lower()) for word in words)
+    words = split_name(value)
+    return bool(words) and all(map(question.has, words))
 
 
 def _is_number_asked(number: str, question: QuestionWords) -> bool:
@@ -266,8 +262,8 @@ def is_measure_asked(measure: str, question: QuestionWords) -> bool:
 
 
 def is_column_asked(column: str, question: QuestionWords) -> bool:
-    filler = map(stem, load_vocabulary()["columns"]["filler"])
-    return not ({*split_identifier(column)} - {*filler}).isdisjoint(question.stems)
+    filler = map(stem_word, load_vocabulary()["columns"]["filler"])
+    return not ({*stem_name(column)} - {*filler}).isdisjoint(question.stems)
 
 
 def drop_table(column: str) -> str:

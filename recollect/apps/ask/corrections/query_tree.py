@@ -1,22 +1,21 @@
 """Parse a query into a tree that can be compared with another one. `parse_pair` is the entry point.
 
-Common table expressions are put where they are used, derived tables that only choose columns and rows are merged into
-the query around them, aliases are replaced by what they stand for, and columns are qualified by table. A column without
-a qualifier belongs to the only table of its FROM, to the one the schema gives it to, or to the one that the other query
-of the pair names; otherwise it stays unqualified. The second use of a table in one FROM is called `name_2`.
+Aliases are replaced by what they stand for, and columns are qualified by table. A column without a qualifier belongs to
+the only table of its FROM, to the one the schema gives it to, or to the one that the other query of the pair names;
+otherwise it stays unqualified. The second use of a table in one FROM is called `name_2`; derived tables and common
+table expressions are called `query_1`, `query_2`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import OptimizeError, ParseError, SqlglotError
-from sqlglot.optimizer.merge_subqueries import merge_subqueries
+from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from sqlglot.optimizer.scope import find_all_in_scope
 
@@ -24,8 +23,6 @@ from recollect.errors import InvalidInput
 from recollect.values.text import check_text
 
 MAX_SQL_CHARS = 6_000  # two of them and the question have to fit into the data of one lesson
-MAX_COPIES = 12
-NOT_MERGED = ("group", "having", "distinct", "order", "limit", "offset", "qualify", "windows", "with_", "laterals")
 DERIVED = "query_"
 OWN_SCHEMAS = ("", "public", "main")
 Schema = Mapping[str, Iterable[str]]  # tables with their columns
@@ -43,8 +40,7 @@ def parse_pair(generated: str, corrected: str, dialect: str, schema: Schema | No
 
 
 def parse_query(field: str, sql: str, dialect: str) -> exp.Query:
-    """Return the tree of one query, without comments, quotes, CTEs and mergeable derived tables; names are folded as
-    the dialect folds them."""
+    """Return the tree of one query, without comments and quotes; names are folded as the dialect folds them."""
     check_text(field, sql, MAX_SQL_CHARS)
     statements = [one for one in _parse_statements(field, sql, dialect) if one and not isinstance(one, exp.Semicolon)]
     if len(statements) != 1:
@@ -56,11 +52,9 @@ def parse_query(field: str, sql: str, dialect: str) -> exp.Query:
         node.comments = None
         if isinstance(node, exp.Identifier):
             node.set("quoted", False)
-    _inline_ctes(query)
-    try:
-        return _merge_derived_tables(query)
-    except OptimizeError as error:
-        raise InvalidInput(field, f"cannot be compared: {error}; give each table in FROM another name") from None
+    for select in query.find_all(exp.Select):
+        _inline_aliases(select)
+    return query
 
 
 def _parse_statements(field: str, sql: str, dialect: str) -> list[exp.Expr | None]:
@@ -82,9 +76,6 @@ def _parse_statements(field: str, sql: str, dialect: str) -> list[exp.Expr | Non
         raise InvalidInput(field, "is nested too deeply to be parsed; simplify it") from None
 
 
-# CTEs and derived tables ----------------------------------------------------------------------------------------------
-
-
 def list_joins(select: exp.Select) -> list[Any]:
     """Return the joins of a SELECT, without those of its subqueries."""
     return select.args.get("joins") or []
@@ -100,73 +91,26 @@ def is_inner_join(join: Any) -> bool:
     return not join.args.get("side") and join.args.get("kind") not in ("SEMI", "ANTI", "OUTER")
 
 
-def _inline_ctes(query: exp.Query) -> None:
-    """Replace each reference to a CTE by a derived table. Recursive CTEs, and those used very often, stay."""
-    for clause in reversed(list(query.find_all(exp.With))):
-        holder = clause.parent
-        names = {cte.alias for cte in clause.expressions}
-        if holder is None or clause.args.get("recursive"):
+def _inline_aliases(select: exp.Select) -> None:
+    """Replace GROUP BY 1 and ORDER BY total by the expression they refer to."""
+    outputs = [projection.unalias() for projection in select.expressions]
+    aliased = {one.alias: one.this for one in select.expressions if isinstance(one, exp.Alias)}
+    for clause in filter(None, map(select.args.get, ("group", "having", "order"))):
+        _replace_aliases(clause, aliased)
+        for item in list(clause.expressions):
+            place = item.this if isinstance(item, exp.Ordered) else item
+            if isinstance(place, exp.Literal) and place.is_int and 0 < int(place.name) <= len(outputs):
+                place.replace(outputs[int(place.name) - 1].copy())
+
+
+def _replace_aliases(clause: exp.Expr, aliased: Mapping[str, exp.Expr]) -> None:
+    """Replace aliases by their expressions; outside ORDER BY, a column comes before an alias of the same name."""
+    for column in list(clause.find_all(exp.Column)):
+        meant = None if column.table else aliased.get(column.name)
+        if meant is None:
             continue
-        if sum(table.name in names for table in holder.find_all(exp.Table)) > MAX_COPIES:
-            continue
-        clause.pop()
-        bodies: dict[str, exp.Expr] = {}
-        for cte in clause.expressions:
-            _replace_references(cte, bodies)
-            for name, output in zip(cte.args["alias"].columns, list(cte.this.selects), strict=False):
-                output.replace(exp.alias_(output.unalias().copy(), name.name))
-            bodies[cte.alias] = cte.this
-        _replace_references(holder, bodies)
-
-
-def _replace_references(within: exp.Expr, bodies: Mapping[str, exp.Expr]) -> None:
-    for table in list(within.find_all(exp.Table)):
-        if not table.db and table.name in bodies:
-            alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
-            table.replace(exp.Subquery(this=bodies[table.name].copy(), alias=alias))
-
-
-def _merge_derived_tables(query: exp.Query) -> exp.Query:
-    """Merge derived tables that only choose columns and rows. sqlglot needs to know the columns for that, so a `*` over
-    a derived table, or in one, is replaced by the columns that the other query names."""
-    for select in reversed(list(query.find_all(exp.Select))):
-        _unwrap_joins(select)
-        _inline_aliases(select)
-        sources = list_sources(select)
-        if len(sources) == 1:
-            _name_columns(select, sources[0])
-    return merge_subqueries(query)
-
-
-def _name_columns(select: exp.Select, source: exp.Expr) -> None:
-    """Name the columns of a SELECT from one table or derived table."""
-    inner = source.unnest() if isinstance(source, exp.Subquery) else source
-    if isinstance(inner, exp.Select):
-        _expand_star(select, [each.alias_or_name for each in inner.expressions])
-    columns = list_own_columns(select)
-    for column in columns:
-        column.set("table", column.args.get("table") or exp.to_identifier(source.alias_or_name))
-    if isinstance(inner, exp.Select):
-        _expand_star(inner, ["*"] if select.is_star else [column.name for column in columns])
-
-
-def _expand_star(select: exp.Select, names: Sequence[str]) -> None:
-    """Replace the `*` of a SELECT from one table by its columns, if they are known."""
-    sources = list_sources(select)
-    if select.is_star and "*" not in names and len(sources) == 1:
-        table = sources[0].alias_or_name
-        select.set("expressions", [exp.column(name, table) for name in dict.fromkeys(names)])
-
-
-def _unwrap_joins(select: exp.Select) -> None:
-    """Remove parentheses around joined tables."""
-    for source in list_sources(select):
-        table = source.unnest() if isinstance(source, exp.Subquery) else source
-        joins = table.args.get("joins")
-        if isinstance(table, exp.Table) and joins:
-            table.set("joins", None)
-            source.replace(table)
-            select.set("joins", [*joins, *list_joins(select)])
+        if isinstance(clause, exp.Order) or column.name not in {one.name for one in meant.find_all(exp.Column)}:
+            column.replace(meant.copy())
 
 
 # Column names ---------------------------------------------------------------------------------------------------------
@@ -182,11 +126,14 @@ class Qualifier:
     def qualify(self, query: exp.Query) -> None:
         """Qualify the columns of a query and of those inside it, in place; aliases of tables go."""
         names: dict[int, dict[str, str]] = {}  # alias to table in each SELECT, with those around it
+        ctes = {cte.alias for cte in query.find_all(exp.CTE)}
         for select in list(query.find_all(exp.Select, bfs=False)):
             select.set("expressions", [one.unalias() for one in select.expressions])
-            own, outer = _label_sources(select), names.get(id(select.parent_select), {})
+            own, outer = _label_sources(select, ctes), names.get(id(select.parent_select), {})
             names[id(select)] = {**outer, **own}
-            for column in list_own_columns(select):
+            for column in list(find_all_in_scope(select, exp.Column)):
+                if column.is_star:
+                    continue
                 table = names[id(select)].get(column.table) or column.table or self._find_owner(column.name, own)
                 column.replace(exp.column(column.this, table or None))
                 self.known.add((table, column.name))
@@ -200,51 +147,18 @@ class Qualifier:
         return next((min(owners) for owners in (tables, by_schema, by_pair) if len(owners) == 1), "")
 
 
-def list_own_columns(select: exp.Select) -> list[exp.Column]:
-    """Return the columns of a SELECT, without those of its subqueries."""
-    return [column for column in find_all_in_scope(select, exp.Column) if not column.is_star]
-
-
-def _label_sources(select: exp.Select) -> dict[str, str]:
+def _label_sources(select: exp.Select, ctes: set[str]) -> dict[str, str]:
     """Return alias to table name, and store the name as the label of each source."""
     names: dict[str, str] = {}
     uses: Counter[str] = Counter()
     for source in list_sources(select):
         base = DERIVED
-        if isinstance(source, exp.Table):
+        if isinstance(source, exp.Table) and (source.db or source.name not in ctes):
             base = source.name if source.db in OWN_SCHEMAS else f"{source.db}.{source.name}"
         uses[base] += 1
         label = f"{base}{uses[base]}" if base == DERIVED else base if uses[base] == 1 else f"{base}_{uses[base]}"
         names[source.alias_or_name] = source.meta["label"] = label
     return names
-
-
-def _inline_aliases(select: exp.Select) -> None:
-    """Replace GROUP BY 1 and ORDER BY total by the expression they refer to."""
-    outputs = [projection.unalias() for projection in select.expressions]
-    aliased = {one.alias: one.this for one in select.expressions if isinstance(one, exp.Alias)}
-    for clause in ("group", "having", "order"):
-        node = select.args.get(clause)
-        if node is not None:
-            _replace_aliases(node, aliased)
-            _replace_positions(node, outputs)
-
-
-def _replace_aliases(clause: exp.Expr, aliased: Mapping[str, exp.Expr]) -> None:
-    """Replace aliases by their expressions; outside ORDER BY, a column comes before an alias of the same name."""
-    for column in list(clause.find_all(exp.Column)):
-        meant = None if column.table else aliased.get(column.name)
-        if meant is None:
-            continue
-        if isinstance(clause, exp.Order) or column.name not in {one.name for one in meant.find_all(exp.Column)}:
-            column.replace(meant.copy())
-
-
-def _replace_positions(clause: exp.Expr, outputs: list[exp.Expr]) -> None:
-    for item in list(clause.expressions):
-        place = item.this if isinstance(item, exp.Ordered) else item
-        if isinstance(place, exp.Literal) and place.is_int and 0 < int(place.name) <= len(outputs):
-            place.replace(outputs[int(place.name) - 1].copy())
 
 
 def rename_tables(query: exp.Query, names: Mapping[str, str]) -> None:

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from recollect.apps.ask.semantic.catalog import Catalog, Table
 from recollect.apps.ask.semantic.model import Definition, Entity, Join, Measure, SemanticModel
-from recollect.apps.ask.sql_text import find_columns, write_sql
+from recollect.apps.ask.sql_text import check_expression, find_columns, write_sql
 from recollect.errors import InvalidInput
 
 
@@ -78,16 +78,7 @@ def _check_rules(field: str, given: Any, catalog: Catalog) -> None:
             if not catalog.has(name, str(column)):
                 raise InvalidInput(f"{field}.hidden", f"the table {name!r} has no column {column!r}")
     for name, condition in rows.items():
-        _check_condition(f"{field}.rows.{name}", condition, catalog.dialect)
-
-
-def _check_condition(field: str, condition: Any, dialect: str) -> None:
-    try:
-        tree = sqlglot.parse_one(str(condition), into=exp.Condition, dialect=dialect)
-    except sqlglot.errors.SqlglotError:
-        raise InvalidInput(field, f"{condition!r} is not a condition like region = 'North'") from None
-    if tree.find(exp.Query, exp.DML, exp.DDL):
-        raise InvalidInput(field, "a condition may use the table's own columns only")
+        check_expression(f"{field}.rows.{name}", str(condition), catalog.dialect)
 
 
 # Restrictions ---------------------------------------------------------------------------------------------------------

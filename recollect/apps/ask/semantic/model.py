@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from recollect.apps.ask.semantic.catalog import Catalog, Column, ColumnType
 
@@ -80,7 +82,7 @@ class Definition:
     table: str
     condition: str
     source: str = "ontology"
-    confidence: float = 0.8
+    confidence: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.8
     meaning: str = ""
 
 

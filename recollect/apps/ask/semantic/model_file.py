@@ -20,20 +20,21 @@ conditions use the columns of one row: no subquery, no aggregate, no second stat
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from functools import cache, partial
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 import msgspec
-import sqlglot
 from sqlglot import exp
 
 from recollect.apps.ask.semantic.catalog import Catalog, Table
 from recollect.apps.ask.semantic.model import Definition, Dimension, Entity, Join, Measure, Moment, SemanticModel
+from recollect.apps.ask.sql_text import check_expression
 from recollect.errors import InvalidInput
 from recollect.values.term_file import read_yaml, write_yaml
+from recollect.values.text import check_text
 
 ROOT = "model"
 TABLES = f"{ROOT}.tables"
@@ -47,46 +48,24 @@ PARTS: Mapping[str, type] = {
     "joins": Join,
     "definitions": Definition,
 }
-SHARE = Annotated[float, msgspec.Meta(ge=0, le=1)]
 KEYS = {"is_main": "main"}  # fields that have another name in the file
 
 
 @cache
-def list_keys(kind: type) -> dict[str, tuple[Field[Any], Any]]:
+def list_keys(kind: type) -> dict[str, tuple[str, Any]]:
     """Return the keys that a part has in the file, in the order they are written, each with its field and type."""
     hints = get_type_hints(kind)
-    return {KEYS.get(each.name, each.name): (each, hints[each.name]) for each in fields(kind) if each.name != "table"}
+    names = [each.name for each in fields(kind) if each.name != "table"]
+    return {KEYS.get(name, name): (name, hints[name]) for name in names}
 
 
 # Values ---------------------------------------------------------------------------------------------------------------
 
 
-def read_value(place: str, given: Any, field: Field[Any], hint: Any) -> Any:
-    """Return the value of a field by its type."""
-    is_required = field.default is MISSING
-    if field.name == "names":
-        return read_names(place, given, is_required)
-    if hint == tuple[str, ...]:
-        return read_texts(place, given)
-    if hint is str:
-        text = read_text(place, given)
-        if is_required and not text:
-            raise InvalidInput(place, "is missing")
-        return text or field.default
-    try:
-        return field.default if given is None else msgspec.convert(given, SHARE if hint is float else hint)
-    except msgspec.ValidationError:
-        wrong = {bool: "is neither true nor false", float: f"{given!r} is not a number from 0 to 1"}
-        listed = f"{given!r} is not one of {', '.join(map(str, get_args(hint)))}"
-        raise InvalidInput(place, wrong.get(hint, listed)) from None
-
-
-def read_names(place: str, given: Any, is_required: bool) -> tuple[str, ...]:
+def read_names(place: str, given: Any) -> tuple[str, ...]:
     """Return the names in lower case with single spaces, each once."""
     folded = (" ".join(each.lower().split()) for each in read_texts(place, given))
     found = tuple(dict.fromkeys(filter(None, folded)))
-    if is_required and not found:
-        raise InvalidInput(place, "say at least one name that people use")
     if len(found) > MAX_NAMES:
         raise InvalidInput(place, f"{len(found)} names; at most {MAX_NAMES}")
     return found
@@ -128,7 +107,9 @@ def read_mapping(place: str, given: object, known: Iterable[str] = ()) -> Mappin
 
 def read_model(source: str | Mapping[str, Any], catalog: Catalog | None = None) -> SemanticModel:
     """Return the model of a file's text, or of its parsed content; checked if the catalog is given."""
-    given = read_mapping(ROOT, source if isinstance(source, Mapping) else _parse_text(source), ("tables",))
+    if isinstance(source, str):
+        source = read_yaml(ROOT, check_text(ROOT, source, MAX_CHARS))
+    given = read_mapping(ROOT, source, ("tables",))
     found: dict[str, list[Any]] = {"entities": [], **{part: [] for part in PARTS}}
     for table, content in read_mapping(TABLES, given.get("tables")).items():
         place = f"{TABLES}.{table}"
@@ -141,17 +122,6 @@ def read_model(source: str | Mapping[str, Any], catalog: Catalog | None = None) 
     if catalog:
         found = {part: [*map(partial(_check_part, catalog, part), parts)] for part, parts in found.items()}
     return SemanticModel(**{part: tuple(each) for part, each in found.items()})
-
-
-def _parse_text(text: str) -> Any:
-    if len(text) > MAX_CHARS:
-        raise InvalidInput(ROOT, f"{len(text):,} characters; at most {MAX_CHARS:,}")
-    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return read_yaml(ROOT, text)
-    try:
-        return json.loads(text.lstrip("\ufeff"))
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(ROOT, f"begins like JSON but is not: {error}") from None
 
 
 def _list_bodies(place: str, part: str, given: Any) -> Iterator[tuple[str, Any]]:
@@ -178,13 +148,21 @@ def _add_key(part: str, key: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _read_part(kind: type, table: str, place: str, body: Mapping[str, Any]) -> Any:
-    values = {
-        field.name: read_value(f"{place}.{key}", body.get(key), field, hint)
-        for key, (field, hint) in list_keys(kind).items()
-    }
-    if kind is Join and (not values["columns"] or len(values["columns"]) != len(values["to_columns"])):
+    values: dict[str, Any] = {"table": table}
+    for key, (name, hint) in list_keys(kind).items():
+        read = read_names if name == "names" else READERS.get(hint)
+        if body.get(key) is not None:
+            values[name] = read(f"{place}.{key}", body[key]) if read else body[key]
+    try:
+        made: Any = msgspec.convert({name: value for name, value in values.items() if value not in ("", ())}, kind)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(place, str(error)) from None
+    if kind is Join and len(values["columns"]) != len(values["to_columns"]):
         raise InvalidInput(place, "needs as many columns as to_columns, at least one")
-    return kind(table=table, **values)
+    return made
+
+
+READERS: Mapping[Any, Callable[[str, Any], Any]] = {tuple[str, ...]: read_texts, str: read_text}
 
 
 # Checking -------------------------------------------------------------------------------------------------------------
@@ -234,14 +212,7 @@ def _suggest(name: str, known: Sequence[Any]) -> str:
 
 
 def _check_sql(sql: str, table: Table, place: str, dialect: str) -> None:
-    try:
-        tree, *others = sqlglot.parse(sql, dialect=dialect)
-    except sqlglot.errors.SqlglotError as error:
-        raise InvalidInput(place, f"{sql!r} is not SQL: {str(error).splitlines()[0]}") from None
-    if tree is None or others:
-        raise InvalidInput(place, f"{sql!r} is not one expression")
-    if tree.find(exp.Query, exp.DDL, exp.DML, exp.Command):
-        raise InvalidInput(place, "is about one row of its table; a subquery or statement cannot stand here")
+    tree = check_expression(place, sql, dialect)
     if tree.find(exp.AggFunc, exp.Window):
         raise InvalidInput(place, "is about one row of its table; say the aggregate as `aggregate`")
     for node in tree.find_all(exp.Column):
@@ -275,8 +246,8 @@ def _dump_part(each: Any) -> dict[str, Any]:
     """Return the values that are not empty; several names are one text where a comma cannot be misread."""
     made: dict[str, Any] = {}
     kind: type = type(each)
-    for key, (field, _) in list_keys(kind).items():
-        value = getattr(each, field.name)
+    for key, (name, _) in list_keys(kind).items():
+        value = getattr(each, name)
         if isinstance(value, tuple) and not any("," in name or name != name.strip() for name in value):
             value = ", ".join(value)
         if value or isinstance(value, float):

@@ -14,13 +14,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.question import SchemaLimits
-from recollect.apps.ask.semantic.access import restrict_sql
 from recollect.apps.ask.semantic.catalog import Column, Table
 from recollect.apps.ask.semantic.model import Entity
-from recollect.apps.ask.source_registry import View
+from recollect.apps.ask.source_registry import View, run_sql
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source
 from recollect.errors import InvalidInput, QueryFailed
@@ -97,9 +95,8 @@ async def fetch_samples(source: Source, view: View, tables: Sequence[Table], use
             continue
         name = ".".join(quote(part, view) for part in table.name.split("."))
         try:
-            made = check_sql(f"SELECT {', '.join(columns)} FROM {name}", source.dialect, view.allowed, rows=SAMPLES)
-            sql = restrict_sql(made.sql, source.dialect, view.access)
-            view.samples[table.name] = await source.run(sql, rows=SAMPLES, timeout=SAMPLE_SECONDS, user=user)
+            sql = f"SELECT {', '.join(columns)} FROM {name}"
+            view.samples[table.name] = await run_sql(source, view, sql, SAMPLES, user, SAMPLE_SECONDS)
         except (InvalidInput, QueryFailed) as error:
             log.info("no rows of %s are shown to the model: %s", table.name, error)
             view.samples[table.name] = Rows((), ())
@@ -203,7 +200,7 @@ def quote(name: str, view: View) -> str:
 
 
 def write_cell(value: Any) -> str:
-    # Stray blanks are left out here and trimmed in the model's statement (model_sql.py).
+    # Stray blanks are left out here and trimmed in the model's statement (llm/fitting.py).
     text = "NULL" if value is None else re.sub(r"\s", " ", str(value)).replace("*/", "* /").strip()
     return text if len(text) <= CELL_CHARS else text[:CELL_CHARS] + "…"
 

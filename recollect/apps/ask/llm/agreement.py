@@ -12,18 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from recollect.apps.ask.answers.wording import word_question
+from recollect.apps.ask.candidates.interpretation import PROBE_ROWS, PROBE_SECONDS, Interpretation
+from recollect.apps.ask.candidates.proposals import get_whole_rows, list_used_words, offer
 from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import Candidate
 from recollect.apps.ask.interpret.decide import fingerprint
-from recollect.apps.ask.interpretation import Interpretation, probe
-from recollect.apps.ask.llm import REPAIRS, ModelRun, SqlReply, repair_sql, sample_sql
-from recollect.apps.ask.model_sql import fit_to_data
-from recollect.apps.ask.proposals import get_whole_rows, list_used_words, offer
+from recollect.apps.ask.llm.fitting import fit_to_data
+from recollect.apps.ask.llm.model_run import REPAIRS, ModelRun, repair_sql, sample_sql
 from recollect.apps.ask.question import Answer, Choice, Clarification
+from recollect.apps.ask.source_registry import run_sql
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sql_text import add_conditions, describe_sql
-from recollect.apps.ask.wording import word_question
 from recollect.errors import InvalidInput, QueryFailed
 
 MAX_CHOICES = 4
@@ -68,24 +69,22 @@ class Group:
         return next((each for each in readings if not each.unexplained), None)
 
 
-async def collect_votes(model: ModelRun, samples: int) -> tuple[list[Group], tuple[Clarification, ...]]:
-    """Return the statements that ran, as groups, the heaviest first, and what the model asked back. There are no groups
-    if the model gave no statement that runs, or if it was not asked: one sample is not spent on a question of whose
-    reading the rules are sure."""
-    found, asked = model.inquiry.interpretation, tuple[Clarification, ...]()
+async def collect_votes(model: ModelRun, samples: int) -> list[Group]:
+    """Return the statements that ran, as groups, the heaviest first. There are none if the model gave no statement that
+    runs, or if it was not asked: one sample is not spent on a question of whose reading the rules are sure."""
+    found = model.inquiry.interpretation
     if samples == 1 and found and found.decision.kind == "answer":
-        return [], ()
+        return []
     votes, groups = list_rule_votes(found), list[Group]()
     model.most_repairs = min(REPAIRS, samples)
     for sample in range(samples):
-        reply = await sample_sql(model, sample) or SqlReply()
-        asked = asked or reply.questions
-        if reply.sql and (vote := await cast_vote(model, reply.sql)):
+        sql = await sample_sql(model, sample)
+        if sql and (vote := await cast_vote(model, sql)):
             votes.append(vote)
             groups = group_votes(votes)
             if is_settled(groups):
                 break
-    return groups, asked
+    return groups
 
 
 def list_rule_votes(found: Interpretation | None) -> list[Vote]:
@@ -118,7 +117,9 @@ async def cast_vote(model: ModelRun, sql: str) -> Vote | None:
     while wanted is not None:
         try:
             statement = prepare_sql(inquiry, wanted)
-            rows = await probe(statement, inquiry.source.connection, inquiry.view, inquiry.user)
+            rows = await run_sql(
+                inquiry.source.connection, inquiry.view, statement, PROBE_ROWS, inquiry.user, PROBE_SECONDS
+            )
         except InvalidInput as denied:
             problem, may_repair = str(denied), ask.fix
         except QueryFailed as error:

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from recollect.apps.ask.answers.wording import explain_unclear, name_left_out, word_question
+from recollect.apps.ask.candidates.interpretation import PROBE_ROWS, Interpretation, is_clear
 from recollect.apps.ask.gate import CheckedSql
 from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import (
@@ -30,9 +32,9 @@ from recollect.apps.ask.interpret.explain import describe_change, label_frame, m
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import named_targets
 from recollect.apps.ask.interpret.words import stem_phrase
-from recollect.apps.ask.interpretation import PROBE_ROWS, Interpretation, is_clear
-from recollect.apps.ask.memory import read_question
-from recollect.apps.ask.patterns import fill_pattern, match_pattern, normalize_question, read_pattern
+from recollect.apps.ask.memories.patterns import fill_pattern, match_pattern, normalize_question, read_pattern
+from recollect.apps.ask.memories.reader import read_question
+from recollect.apps.ask.memories.vocabulary import has_words, list_assumptions
 from recollect.apps.ask.question import (
     Answer,
     Assumption,
@@ -46,8 +48,6 @@ from recollect.apps.ask.semantic.model import Dimension
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sql_text import find_columns
-from recollect.apps.ask.vocabulary import has_words, list_assumptions
-from recollect.apps.ask.wording import explain_unclear, name_left_out, word_question
 from recollect.errors import InvalidInput
 from recollect.values.memory import Memory
 
@@ -74,7 +74,7 @@ def propose_repeat(inquiry: Inquiry) -> Answer | None:
     for memory in list_vetted(inquiry):
         if normalize_question(read_question(memory)) == wanted and "{{" not in memory.value:
             data = get_data(memory)
-            by_whom = VETTED_BY.get(memory.kind, "") if memory in inquiry.rated else "approved for the project"
+            by_whom = VETTED_BY.get(memory.kind, "") if memory in inquiry.memory.rated else "approved for the project"
             chosen = data.get("choice")
             explanation = f"{chosen}, as you chose before" if chosen else f"This question was {by_whom}"
             frame = Frame.from_data(data.get("frame") or {})
@@ -104,7 +104,7 @@ def list_vetted(inquiry: Inquiry) -> Iterator[Memory]:
     """Yield the statements for this source that a person stands for, the user's own first; none that were for another
     shape of the database."""
     entry = inquiry.source.entry
-    for memory in (*inquiry.rated, *inquiry.approved):
+    for memory in (*inquiry.memory.rated, *inquiry.approved):
         data = get_data(memory)
         if data.get("source") in (None, entry.name) and data.get("fingerprint") in (None, entry.fingerprint):
             yield memory
@@ -128,14 +128,13 @@ def propose_choice(inquiry: Inquiry, choice: Choice) -> Answer:
 def propose_interpretation(inquiry: Inquiry, found: Interpretation) -> Answer:
     """Return the best interpretation with its assumptions; with a question back where it is not clear enough. Notes
     name the taught meanings that it could not apply."""
-    unread = {said: None for said, word in inquiry.taught.words if word in found.unread}
+    unread = dict.fromkeys(said for said, word in inquiry.taught.words if word in found.unread)
     notes = tuple(f'"{said.term}" means "{said.meaning}" ({said.source}), {NOT_APPLIED}' for said in unread)
     decision = found.decision
     if decision.kind == "unclear":
         return replace(explain_missing_words(inquiry, found), notes=notes)
     best = decision.candidates[0]
-    used = [said for said in list_assumptions(inquiry.taught, best) if said not in unread]
-    assumptions = (*used, *list_guesses(decision))
+    assumptions = (*list_assumptions(inquiry.taught, best, unread), *list_guesses(decision))
     last = inquiry.last_frame if best.changed else None
     changed = describe_change(best.changed, last, inquiry.language) if last else ""
     answer = inquiry.begin(
@@ -236,21 +235,23 @@ def offer(
 def list_choices(found: Interpretation, index: SchemaIndex, question: str) -> tuple[Choice, ...]:
     """Return a choice for each suggested meaning of a word, which teaches it, and for the best candidates. Of these,
     those that read the whole question alone answer it from then on."""
+    suggested = {each.candidate.id for each in found.suggestions}
+    others = [each for each in found.decision.candidates if each.id not in suggested][: CHOICES - len(suggested)]
     choices = [
         Choice("", each.candidate.label, each.candidate.frame.to_data(), ((each.word, each.meaning),))
         for each in found.suggestions
     ]
-    meant = {each.candidate.id: each.candidate.frame for each in found.suggestions}
-    candidates = [each for each in found.decision.candidates if each.id not in meant][: CHOICES - len(meant)]
-    for each in candidates:
-        label = name_left_out(each.label, each.unexplained, question)
-        answered = "" if each.unexplained or each.changed else question
-        taught = tuple(list_lessons(each, candidates))
-        choices.append(Choice("", label, each.frame.to_data(), taught, question=answered))
-    frames = [*meant.values(), *(each.frame for each in candidates)]
+    choices += [make_choice(each, others, question) for each in others]
+    frames = [each.frame for each in (*(each.candidate for each in found.suggestions), *others)]
     labels = make_distinct([each.label for each in choices], frames, index)
     named = zip(choices, labels, strict=True)
     return tuple(replace(each, id=str(n), label=label) for n, (each, label) in enumerate(named, 1))
+
+
+def make_choice(candidate: Candidate, others: Sequence[Candidate], question: str) -> Choice:
+    label = name_left_out(candidate.label, candidate.unexplained, question)
+    answered = "" if candidate.unexplained or candidate.changed else question
+    return Choice("", label, candidate.frame.to_data(), tuple(list_lessons(candidate, others)), question=answered)
 
 
 def list_lessons(chosen: Candidate, candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
@@ -266,7 +267,7 @@ def list_lessons(chosen: Candidate, candidates: Sequence[Candidate]) -> list[tup
 
 
 def describe_target(target: Target) -> str:
-    """Return a meaning that vocabulary.py reads back."""
+    """Return a meaning that memories/vocabulary.py reads back."""
     if target.expression:
         return f"{target.aggregate.upper() or 'SUM'}({target.expression})"
     return f"refers to {target.table}.{target.column}".rstrip(".")
@@ -304,12 +305,11 @@ def list_other_dimensions(view: View, frame: Frame) -> Iterator[str]:
     counts = Counter(each.names[:1] for each in view.model.dimensions)
     for each in view.model.dimensions:
         is_near = each.table in tables and (each.table, each.column) not in grouped
-        if is_near and each.names and counts[each.names[:1]] == 1 and can_group_by(each, view.index):
-            yield each.names[0]
+        if is_near and counts[each.names[:1]] == 1 and can_group_by(each, view.index):
+            yield from each.names[:1]
 
 
 def can_group_by(dimension: Dimension, index: SchemaIndex) -> bool:
     """Return whether rows of this dimension say something together: keys and personal data do not."""
-    table = index.tables.get(dimension.table)
-    column = table.columns.get(dimension.column) if table else None
+    column = index.tables[dimension.table].columns.get(dimension.column)
     return column is not None and not column.is_key and not column.is_sensitive

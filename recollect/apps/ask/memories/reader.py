@@ -22,10 +22,10 @@ from typing import Any, TypeVar
 
 from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.interpret.words import stem_phrase
-from recollect.apps.ask.patterns import normalize_question
+from recollect.apps.ask.memories.patterns import normalize_question
+from recollect.apps.ask.memories.vocabulary import list_terms
 from recollect.apps.ask.question import Ask, SessionContext, get_data, read_clarifications, read_stored_context
 from recollect.apps.ask.source_registry import View
-from recollect.apps.ask.vocabulary import list_terms
 from recollect.deadline import run_in_time
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, RecollectError
@@ -61,9 +61,10 @@ VETTED: tuple[MemoryKind, ...] = ("question", "correction")  # statements that a
 @dataclass(frozen=True, slots=True)
 class QuestionMemory:
     """`rated` are this user's statements that were found right or put right. `facts` are what the project knows about
-    the words of the question. `text` is what a model is shown of the conversation."""
+    the words of the question. `text` is what a model is shown of the conversation. Empty where memory was not read."""
 
-    standalone: str
+    standalone: str  # the question as it can be understood alone
+    is_read: bool = False
     turns: tuple[Turn, ...] = ()
     similar: tuple[Turn, ...] = ()
     resolutions: tuple[Resolution, ...] = ()
@@ -140,6 +141,7 @@ class MemoryReader:
         own = [("user", each) for each in active if each.kind == "preference"]
         return QuestionMemory(
             known.standalone,
+            is_read=True,
             turns=tuple(known.turns),
             similar=similar,
             resolutions=tuple(known.resolved or await self._resolve(scope, known.standalone)),

@@ -12,7 +12,7 @@ from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import Candidate, Frame, link_question, propose, render_frame
 from recollect.apps.ask.interpret.explain import label_frame
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
-from recollect.apps.ask.memory import HABITS
+from recollect.apps.ask.memories.reader import HABITS
 from recollect.apps.ask.question import Learned, get_data
 from recollect.apps.ask.sql_text import ground_condition
 from recollect.apps.ask.vocabulary import strip_courtesy
@@ -35,21 +35,10 @@ ABOUT = re.compile(
     r"|我说的|关于)\b\s*|\s*(?:rule|filter|definition|meaning|的定义|的意思|的含义|的规则)$",
     re.IGNORECASE,
 )
-LATEST = (
-    "",
-    "that",
-    "it",
-    "this",
-    "that one",
-    "last",
-    "last one",
-    "last thing",
-    "that again",
-    "那个",
-    "这个",
-    "刚才",
+LATEST = frozenset((
+    "", "that", "it", "this", "that one", "last", "last one", "last thing", "that again", "那个", "这个", "刚才",
     "上一条",
-)
+))  # fmt: skip
 STANDING = re.compile(
     r"^(?:(?:always|by default|from now on|in future|in general)[, ]+)(?P<always>.+)$"
     r"|^never (?:count|include|show|use|consider) (?P<never>.+)$"
@@ -100,11 +89,9 @@ async def retract(
     if it was the last. Return what ended, and what holds again."""
     owned = await analyst.engine.memories(scope, kinds=TAUGHT_KINDS, status=("active",))
     known = [each for each in owned if each.kind != "preference" or each.key.partition(":")[0] in HABITS]
-    if term:
-        ended, earlier = find_about(term, known), None
-    else:
-        ended = sorted(known, key=lambda each: (each.valid_from, each.place))[-1:]
-        earlier = next((get_data(each).get("replaces") for each in ended), None)
+    latest = sorted(known, key=lambda each: (each.valid_from, each.place))[-1:]
+    ended = find_about(term, known) if term else latest
+    earlier = get_data(latest[0]).get("replaces") if latest and not term else None
     for memory in ended:
         await analyst.engine.close(scope, memory.id, owner="user")
     if not earlier:
@@ -159,10 +146,10 @@ def find_standing_filter(inquiry: Inquiry) -> Candidate | None:
 
 def is_row_filter(frame: Frame) -> bool:
     """Return whether a frame only says which rows of its subject are meant, by their own columns."""
-    own = [each for each in frame.filters if each.of.table == frame.subject and each.of.column]
-    is_counted = all(metric.aggregate == "count" for metric in frame.metrics)
-    others = frame.periods or frame.having or frame.existence or frame.groups or frame.limit
-    return len(frame.filters) == len(own) > 0 and is_counted and not others
+    is_own = all(each.of.table == frame.subject and each.of.column for each in frame.filters)
+    is_counted = {metric.aggregate for metric in frame.metrics} <= {"count"}
+    others = (frame.periods, frame.having, frame.existence, frame.groups, frame.limit)
+    return bool(frame.filters) and is_own and is_counted and not any(others)
 
 
 async def learn_filter(analyst: Analyst, scope: Scope, inquiry: Inquiry, found: Candidate) -> tuple[Learned, ...]:

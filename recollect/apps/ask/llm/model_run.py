@@ -16,21 +16,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 
-import msgspec
 from sqlglot import exp
 
+from recollect.apps.ask.answers.wording import csv_text
+from recollect.apps.ask.candidates.proposals import list_vetted
 from recollect.apps.ask.gate import list_tables
 from recollect.apps.ask.inquiry import Inquiry
-from recollect.apps.ask.memory import MemoryReader, can_see
-from recollect.apps.ask.patterns import fill_examples, read_pattern
-from recollect.apps.ask.proposals import list_vetted
-from recollect.apps.ask.question import Answer, Clarification, OnText, Spent
-from recollect.apps.ask.schema_prompt import SAMPLES, choose_tables, link_tables, name_dialect, quote, write_schema
+from recollect.apps.ask.llm.schema_prompt import SAMPLES, choose_tables, name_dialect, quote, write_schema
+from recollect.apps.ask.memories.patterns import fill_examples, read_pattern
+from recollect.apps.ask.memories.reader import MemoryReader, can_see
+from recollect.apps.ask.memories.vocabulary import has_words
+from recollect.apps.ask.question import Answer, OnText, Spent
 from recollect.apps.ask.semantic.catalog import Catalog, Table
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.vocabulary import has_words
-from recollect.apps.ask.wording import csv_text
 from recollect.errors import InvalidInput, ReasonerFailed
 from recollect.ports import Message, Reasoner, StreamingReasoner
 from recollect.prompts import load_examples, mark_data, render_prompt
@@ -49,30 +48,9 @@ REPAIRS = 2  # per question
 WARM = 0.7  # temperature of samples after the first of a form
 THOUGHTS = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
 FENCED = re.compile(r"```\w*\s*(.*?)(?:```|$)", re.DOTALL)
-STATEMENT = re.compile(r"\b(?:SELECT|WITH)\b.*", re.DOTALL | re.IGNORECASE)
+STATEMENT = re.compile(r"\b((?:SELECT|WITH)\b.*)", re.DOTALL | re.IGNORECASE)
 RELATED = "related questions"
 RELATED_LINE = re.compile(rf"\n[ \t*#]*{RELATED}[ \t:*]*(?:\n|$)", re.IGNORECASE)
-
-
-class ReplyQuestion(msgspec.Struct):
-    term: str = ""
-    question: str = ""
-    suggestions: list[str] = []
-
-
-class SqlReply(msgspec.Struct):
-    """A reply: SQL, or what the model asks back. Models that reply in JSON use these names."""
-
-    sql: str = ""
-    clarifications: list[ReplyQuestion] = []
-
-    @property
-    def questions(self) -> tuple[Clarification, ...]:
-        return tuple(
-            Clarification(each.term, each.question, tuple(each.suggestions))
-            for each in self.clarifications
-            if each.term.strip() and each.question.strip()
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +129,13 @@ class ModelRun:
 # SQL -----------------------------------------------------------------------------------------------------------------
 
 
-async def sample_sql(model: ModelRun, sample: int = 0) -> SqlReply | None:
+async def sample_sql(model: ModelRun, sample: int = 0) -> str | None:
     """Return a sample of the model's SQL, if there is time for it. Odd samples have a prompt with worked examples in
     place of rows; those after the second are warm."""
     if model.is_over:
         return None
     messages = write_example_prompt(model) if sample % 2 else write_schema_prompt(model)
-    return read_reply(model, await model.send(messages, SQL_TOKENS, WARM if sample > 1 else 0.0))
+    return read_sql(model, await model.send(messages, SQL_TOKENS, WARM if sample > 1 else 0.0))
 
 
 async def repair_sql(model: ModelRun, sql: str, problem: str) -> str | None:
@@ -167,9 +145,9 @@ async def repair_sql(model: ModelRun, sql: str, problem: str) -> str | None:
     messages = write_example_prompt(model, list_near_tables(model.inquiry.view, sql), "\n" + mark_data("problem", text))
     while model.repairs < model.most_repairs and not model.is_over:
         model.repairs += 1
-        reply = read_reply(model, await model.send(messages, SQL_TOKENS, WARM if model.repairs > 1 else 0.0))
-        if reply and reply.sql and reply.sql not in model.rejected:
-            return reply.sql
+        written = read_sql(model, await model.send(messages, SQL_TOKENS, WARM if model.repairs > 1 else 0.0))
+        if written and written not in model.rejected:
+            return written
     return None
 
 
@@ -182,43 +160,29 @@ def list_near_tables(view: View, sql: str) -> list[Table]:
     return sorted(tables, key=lambda each: each.name.casefold() not in names)
 
 
-def read_reply(model: ModelRun, text: str | None) -> SqlReply | None:
-    """Return the statement in a reply: JSON with `sql`, a fenced block, or bare."""
-    if text is None:
+def read_sql(model: ModelRun, reply: str | None) -> str | None:
+    """Return the statement in a reply, in a fenced block or bare."""
+    if reply is None:
         return None
-    reply = read_json_reply(text)
-    if not reply.sql and not reply.questions:
-        fenced = FENCED.search(text)
-        found = STATEMENT.search(fenced[1] if fenced else text.partition("\n\n")[0])
-        if found is None:
-            model.notes = ["the language model's reply had no SQL in it"]
-            return None
-        reply.sql = found[0]
-    reply.sql = reply.sql.strip().rstrip(";").strip()
-    return reply
-
-
-def read_json_reply(text: str) -> SqlReply:
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        return msgspec.json.decode(text[start : end + 1], type=SqlReply)
-    except msgspec.DecodeError:
-        return SqlReply()
+    found = FENCED.search(reply) or STATEMENT.search(reply.partition("\n\n")[0])
+    if found is None:
+        model.notes = ["the language model's reply had no SQL in it"]
+        return None
+    return found[1].strip().rstrip(";").strip()
 
 
 def write_schema_prompt(model: ModelRun) -> list[Message]:
     """Return the prompt with CREATE TABLE statements and rows, as much as fits the model's window."""
     inquiry, messages = model.inquiry, list[Message]()
-    view, limits, question = inquiry.view, inquiry.ask.schema, inquiry.standalone
     for size in LEVELS:
-        if size.tables is None:
-            tables = choose_tables(view, question, limits)
-        else:
-            tables = link_tables(view, question, replace(limits, tables=size.tables, most=size.tables + 1))
-        schema = mark_data("schema", write_schema(view, tables, limits, min(size.rows, limits.values)))
-        system, asked = write_task(model), write_question(model, schema, size)
-        messages = [Message("system", system), Message("user", asked)]
-        if not model.window or MARGIN * count_tokens(system + asked) + SQL_TOKENS <= model.window:
+        limits = inquiry.ask.schema
+        if size.tables is not None:
+            limits = replace(limits, is_whole=False, tables=size.tables, most=size.tables + 1)
+        tables = choose_tables(inquiry.view, inquiry.memory.standalone, limits)
+        schema = mark_data("schema", write_schema(inquiry.view, tables, limits, min(size.rows, limits.values)))
+        messages = [Message("system", write_task(model)), Message("user", write_question(model, schema, size))]
+        tokens = count_tokens("".join(each.text for each in messages))
+        if not model.window or MARGIN * tokens + SQL_TOKENS <= model.window:
             break
     return messages
 
@@ -227,7 +191,7 @@ def write_example_prompt(model: ModelRun, tables: Sequence[Table] = (), problem:
     """Return the prompt with worked examples and tables as lists of columns, and a problem to avoid."""
     inquiry = model.inquiry
     view, lines = inquiry.view, list[str]()
-    for table in tables or choose_tables(view, inquiry.standalone, inquiry.ask.schema):
+    for table in tables or choose_tables(view, inquiry.memory.standalone, inquiry.ask.schema):
         lines.append(f"{table.name}({', '.join(quote(each.name, view) for each in table.columns)})")
         joins = [join for join in view.model.joins if join.table == table.name]
         lines += [f"  {table.name}.{join.columns[0]} = {join.to}.{join.to_columns[0]}" for join in joins]
@@ -240,7 +204,7 @@ def write_task(model: ModelRun) -> str:
 
 
 def write_question(model: ModelRun, schema: str, size: PromptSize, problem: str = "") -> str:
-    context, question = write_context(model, size), model.inquiry.standalone
+    context, question = write_context(model, size), model.inquiry.memory.standalone
     dialect = name_dialect(model.inquiry.view)
     asked = {"schema": schema, "context": context, "question": question, "problem": problem, "dialect": dialect}
     return render_prompt("text2sql_question", **asked)
@@ -258,7 +222,7 @@ def write_context(model: ModelRun, size: PromptSize) -> str:
         sections["facts"] = list_facts(inquiry)
         examples = [f"Question: {each.key}\nSQL: {each.value}" for each in model.examples]
         sections["earlier questions with their SQL"] = examples
-    if size.has_memory and inquiry.memory and inquiry.memory.text:
+    if size.has_memory and inquiry.memory.text:
         sections["the conversation so far"] = [inquiry.memory.text]
     parts = [mark_data(title, "\n".join(dict.fromkeys(lines))) for title, lines in sections.items() if lines]
     parts += [inquiry.ask.instructions] if inquiry.ask.instructions else []
@@ -296,9 +260,8 @@ def list_meanings(inquiry: Inquiry) -> list[str]:
 async def find_examples(reader: MemoryReader, inquiry: Inquiry) -> tuple[Memory, ...]:
     """Return questions that a person stands for and that are similar to this one, over what this role may see: the
     user's own first, then the most similar."""
-    own = inquiry.memory.rated if inquiry.memory else ()
-    similar = await reader.find_similar_memories(inquiry.standalone, list_vetted(inquiry))
-    similar.sort(key=lambda each: (each[1] not in own, -each[0]))
+    similar = await reader.find_similar_memories(inquiry.memory.standalone, list_vetted(inquiry))
+    similar.sort(key=lambda each: (each[1] not in inquiry.memory.rated, -each[0]))
     return tuple(islice((memory for _, memory in similar if is_visible(inquiry, memory)), MAX_EXAMPLES))
 
 
@@ -313,8 +276,6 @@ def list_facts(inquiry: Inquiry) -> list[str]:
     """Return what the project knows about the words of the question, but for what stands among the terms already and
     what names something that this role may not see."""
     memory, view = inquiry.memory, inquiry.view
-    if memory is None:
-        return []
     hidden = frozenset[str]() if view.is_whole else list_names(inquiry.source.catalog) - list_names(view.catalog)
     resolved = {each.memory for each in memory.resolutions}
     left, lines = FACT_TOKENS, list[str]()
@@ -373,7 +334,7 @@ async def word_data(model: ModelRun, prompt: str, count: int, **data: str) -> tu
             await on_text(answer[len(shown) :])
             shown = answer
 
-    messages = [Message("system", system), Message("user", model.inquiry.standalone)]
+    messages = [Message("system", system), Message("user", model.inquiry.memory.standalone)]
     text = await model.send(messages, ANSWER_TOKENS, on_text=pass_on if on_text else None)
     if not text:
         return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 
-from recollect.apps.ask.gate import check_sql
+from recollect.apps.ask.candidates.suggested_meanings import Suggestion, find_vague_word, suggest_meanings
 from recollect.apps.ask.interpret import (
     Candidate,
     Decision,
@@ -30,10 +30,8 @@ from recollect.apps.ask.interpret import (
 from recollect.apps.ask.interpret.decide import result_features
 from recollect.apps.ask.interpret.link import CLEAR, NAMING
 from recollect.apps.ask.interpret.words import find_operators, split_name, stem_phrase, tokenize
-from recollect.apps.ask.meanings import Suggestion, find_vague_word, suggest_meanings
-from recollect.apps.ask.semantic.access import restrict_sql
 from recollect.apps.ask.semantic.catalog import Catalog
-from recollect.apps.ask.source_registry import View
+from recollect.apps.ask.source_registry import View, run_sql
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source
 from recollect.errors import InvalidInput, QueryFailed
@@ -200,7 +198,7 @@ async def run_candidates(
     async def run(candidate: Candidate) -> None:
         async with turn:
             try:
-                found = await probe(candidate.sql, source, view, user)
+                found = await run_sql(source, view, candidate.sql, PROBE_ROWS, user, PROBE_SECONDS)
             except (InvalidInput, QueryFailed) as error:
                 results[candidate.id] = Result(error=str(error), is_denied=isinstance(error, InvalidInput))
                 return
@@ -217,13 +215,6 @@ async def run_candidates(
     for task in done:
         task.result()  # a source that cannot be reached is an error of the question
     return rows, {each.id: results.get(each.id) or not_run(each) for each in candidates}
-
-
-async def probe(sql: str, source: Source, view: View, user: str | None) -> Rows:
-    """Return the first rows of a statement. Raises InvalidInput if the gate refuses it, QueryFailed if it fails."""
-    made = check_sql(sql, source.dialect, view.allowed, rows=PROBE_ROWS)
-    own = restrict_sql(made.sql, source.dialect, view.access)
-    return await source.run(own, rows=PROBE_ROWS, timeout=PROBE_SECONDS, user=user)
 
 
 def not_run(candidate: Candidate) -> Result:

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from recollect.apps.ask.answers.wording import csv_text
 from recollect.apps.ask.question import Answer, Clarification, MemoryUsed
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import csv_text
 
 
 class ChoiceAnswer(BaseModel, from_attributes=True):

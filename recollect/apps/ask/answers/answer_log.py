@@ -16,14 +16,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.apps.ask.inquiry import Inquiry
-from recollect.apps.ask.interpret.explain import label_frame
-from recollect.apps.ask.llm import ModelRun
-from recollect.apps.ask.memory import MemoryReader, QuestionMemory
-from recollect.apps.ask.question import Answer, MemoryUsed, get_data, read_stored
-from recollect.apps.ask.schema_prompt import link_tables
-from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import (
+from recollect.apps.ask.answers.wording import (
     ask_back,
     describe_columns,
     make_title,
@@ -31,6 +24,13 @@ from recollect.apps.ask.wording import (
     note_running_periods,
     word_rows_plainly,
 )
+from recollect.apps.ask.inquiry import Inquiry
+from recollect.apps.ask.interpret.explain import label_frame
+from recollect.apps.ask.llm.model_run import ModelRun
+from recollect.apps.ask.llm.schema_prompt import link_tables
+from recollect.apps.ask.memories.reader import MemoryReader, QuestionMemory
+from recollect.apps.ask.question import Answer, MemoryUsed, get_data, read_stored
+from recollect.apps.ask.sources.running import Rows
 from recollect.engine import Engine
 from recollect.errors import NotFound
 from recollect.values.audit import Outcome
@@ -95,9 +95,10 @@ def list_notes(inquiry: Inquiry, tables: tuple[str, ...]) -> list[str]:
 def add_tables(inquiry: Inquiry, answer: Answer) -> Answer:
     """Add the tables that the question is about, and how long it took to find them."""
     began = time.perf_counter()
-    tables = tuple(table.name for table in link_tables(inquiry.view, inquiry.standalone, inquiry.ask.schema))
+    memory = inquiry.memory
+    tables = tuple(table.name for table in link_tables(inquiry.view, memory.standalone, inquiry.ask.schema))
     spent = replace(answer.spent, search=time.perf_counter() - began)
-    standalone = inquiry.standalone if inquiry.memory else None
+    standalone = memory.standalone if memory.is_read else None
     return replace(answer, related_tables=tables, standalone=standalone, spent=spent)
 
 
@@ -111,7 +112,7 @@ async def record_answer(reader: MemoryReader, scope: Scope, inquiry: Inquiry, an
     if answer.used:
         await engine.runtime.count_use(scope, answer.used)
     answer = replace(answer, ref=stored.refs[-1], session=stored.conversation.session)
-    if memory is None:
+    if not memory.is_read:
         return answer
     if memory.request_id is not None and (answer.model or answer.error):
         outcome = Outcome(answer.model, round(answer.spent.llm * 1000), "sql" if answer.error else None)
@@ -151,7 +152,7 @@ def make_turns(inquiry: Inquiry, answer: Answer) -> list[Turn]:
         "context": msgspec.to_builtins(inquiry.ask.context),
         "frame": answer.frame.to_data() if answer.frame else None,
         "result": bound_rows(answer.rows) if answer.rows else None,
-        "memory": count_memory(inquiry.memory) if inquiry.memory else None,
+        "memory": count_memory(inquiry.memory) if inquiry.memory.is_read else None,
         "error_stage": "sql" if answer.error else None,
     }
     text = answer.text[:STORED_TEXT].replace("\0", "") or "(nothing)"

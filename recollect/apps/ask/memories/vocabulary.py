@@ -1,13 +1,13 @@
 """Query vocabulary: memories and session context as the interpreter takes them (interpret.Vocabulary).
 
 `build_vocabulary` decides for one source what each taught word stands for: another name of a table or column, a figure,
-a condition, or a meaning in words that the interpreter reads itself. Pure; memory.py reads.
+a condition, or a meaning in words that the interpreter reads itself. Pure; reader.py reads.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import repeat
@@ -111,7 +111,7 @@ def build_vocabulary(
     words = [
         (Assumption(said.term, said.meaning or "", said.tier or "", said.confidence), word)
         for said in resolutions
-        if said.is_resolved
+        if is_meaning(said)
         for word in make_words(said, question, index, today)
     ]
     filters, notes = list_session_filters(context, index.catalog)
@@ -138,8 +138,6 @@ def list_terms(question: str, most: int) -> list[str]:
 def make_words(said: Resolution, question: str, index: SchemaIndex, today: date) -> list[Word]:
     """Return how a taught term is read in this source: as a condition, which may fit several tables, as another name,
     as a figure, or else as a meaning in words, which the interpreter reads with the question."""
-    if not is_meaning(said):
-        return []
     term, tier, meaning = said.term, TIERS[said.tier or "project"], (said.meaning or "").strip()
     plain = strip_opening(meaning, tier)
     for text in dict.fromkeys(filter(None, (said.sql, meaning, plain, write_arithmetic(plain, index)))):
@@ -154,7 +152,7 @@ def is_meaning(said: Resolution) -> bool:
     """Return whether a resolution says what a term means. The names of a source's own model are in its index, and those
     of other sources mean nothing here; the ontology's texts about tables, columns and values describe them."""
     is_description = said.tier == "ontology" and not str(said.source).startswith("glossary:")
-    return not said.data_source and bool(said.sql or not is_description)
+    return said.is_resolved and not said.data_source and bool(said.sql or not is_description)
 
 
 def strip_opening(meaning: str, tier: Tier) -> str:
@@ -311,7 +309,7 @@ def list_session_filters(context: SessionContext, catalog: Catalog) -> tuple[Fil
     if context.exclude_test:
         wanted.append(("exclude_test: no column says which rows are tests", find_excluded("test", catalog)))
     if segment := context.user_segment:
-        found = find_value(segment, catalog)
+        found = find_values(lambda value: value.casefold() == segment.casefold(), "=", catalog)
         wanted.append((f"user_segment: no one column has the value {segment!r}", found if len(found) == 1 else []))
     filters = [make_filter(*place, "session", 1.0) for _, places in wanted for place in places]
     return filters, [note for note, places in wanted if not places]
@@ -330,65 +328,61 @@ def make_filter(
 def find_excluded(what: str, catalog: Catalog) -> list[Place]:
     """Return the columns that say which rows are of a kind ("test_accounts"), with the comparison that leaves those
     out: a flag of that name, or else a value."""
-    words, columns = what.casefold().replace("_", " ").split(), list_columns(catalog)
-    if words[0] in TEST_KINDS:
-        return [(table, column, "") for table, column in columns if TEST_FLAG.match(column.name)]
-    wanted = stem_phrase(" ".join(words))
-    flags = [(table, column, "") for table, column in columns if name_flag(column) == wanted]
-    return flags or [
-        (table, column, f"<> {write_literal(value)}")
-        for table, column in columns
-        for value in column.values
-        if stem_phrase(value) == wanted
-    ]
+    words = what.casefold().replace("_", " ").split()
+    wanted, is_test = stem_phrase(" ".join(words)), words[0] in TEST_KINDS
 
+    def is_flag(column: Column) -> bool:
+        name = " ".join(split_name(column.name)).removeprefix("is ")
+        if is_test:
+            return TEST_FLAG.match(column.name) is not None
+        return column.type == "boolean" and stem_phrase(name) == wanted
 
-def name_flag(column: Column) -> tuple[str, ...]:
-    """Return what a flag says of a row, as stems; nothing for a column that is no flag."""
-    name = " ".join(split_name(column.name)).removeprefix("is ")
-    return stem_phrase(name) if column.type == "boolean" else ()
-
-
-def list_columns(catalog: Catalog) -> list[tuple[Table, Column]]:
-    return [(table, column) for table in catalog.tables for column in table.columns]
+    flags = [(table, column, "") for table in catalog.tables for column in table.columns if is_flag(column)]
+    return flags if flags or is_test else find_values(lambda value: stem_phrase(value) == wanted, "<>", catalog)
 
 
 def find_places(name: str, comparison: str, catalog: Catalog) -> list[Place]:
     """Return the columns of a name, which may be `table.column`."""
     return [
         (table, column, comparison)
-        for table, column in list_columns(catalog)
+        for table in catalog.tables
+        for column in table.columns
         if name.casefold() in (column.name.casefold(), f"{table.name}.{column.name}".casefold())
     ]
 
 
-def find_value(value: str, catalog: Catalog) -> list[Place]:
-    """Return where a value stands in the data, as far as the catalog shows it."""
+def find_values(fits: Callable[[str], bool], sign: str, catalog: Catalog) -> list[Place]:
+    """Return where values that fit stand in the data, as far as the catalog shows them."""
     return [
-        (table, column, f"= {write_literal(stored)}")
-        for table, column in list_columns(catalog)
-        for stored in column.values
-        if stored.casefold() == value.casefold()
+        (table, column, f"{sign} {write_literal(value)}")
+        for table in catalog.tables
+        for column in table.columns
+        for value in column.values
+        if fits(value)
     ]
 
 
 def write_literal(value: Scalar) -> str:
-    literal: str = exp.convert(value).sql()
-    return literal
+    return str(exp.convert(value).sql())
 
 
 # Assumptions ---------------------------------------------------------------------------------------------------------
 
 
-def list_assumptions(taught: Taught, candidate: Candidate) -> list[Assumption]:
-    """Return what of the vocabulary an interpretation uses, each word once."""
-    conditions = {each.values[0] for each in candidate.frame.filters if each.op == "where"}
+def list_assumptions(
+    taught: Taught, candidate: Candidate, unread: Collection[Assumption] = ()
+) -> list[Assumption]:  # fmt: skip
+    """Return what of the vocabulary an interpretation uses, each word once; nothing that could not be read."""
     used = [said for said, word in taught.words if is_used(word, candidate)]
-    used += [said for said, each in taught.filters if each.condition in conditions]
-    if taught.time_focus and taught.time_focus in candidate.assumptions:
+    used += [said for said, each in taught.filters if is_applied(each, candidate)]
+    if taught.time_focus in candidate.assumptions:
         used.append(Assumption("period", taught.time_focus, "session", 1.0))
     once = {said.term.casefold(): said for said in reversed(used)}
-    return list(reversed(once.values()))
+    return [said for said in reversed(once.values()) if said not in unread]
+
+
+def is_applied(standing: DefaultFilter, candidate: Candidate) -> bool:
+    return any(each.op == "where" and standing.condition in each.values for each in candidate.frame.filters)
 
 
 def is_used(word: Word, candidate: Candidate) -> bool:

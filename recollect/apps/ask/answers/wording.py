@@ -28,43 +28,27 @@ TEXT_ROWS = 20  # in an answer's text
 MAX_NAMES = 12
 EMPTY = "The query was executed correctly, but returned no results."
 EMPTY_ZH = "查询已正确执行，但没有返回结果。"
-WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "empty": EMPTY,
-        "more": "First {:,} rows; there are more",
-        "some": "{0:,} of {1:,} rows",
-        "first": "I need to know this first:",
-        "quoted": '"{}"',
-        "comma": ", ",
-        "without": "{} (without {})",
-        "unknown": '"{}" is not known here. ',
-        "unfit": '"{}" is known as "{}" ({}), but no column fits that. ',
-        "absent": "There is {}. ",
-        "which": "Which of these do you mean?",
-        "unclear": "I could not interpret this question.",
-        "too long": "The question is too long to be interpreted without a language model.",
-        "missing": "I did not understand: {}.",
-        "offers": "{} This database has: {}. A connected language model can answer more.",
-        "running": "{} is not over yet: its figures are until {}",
-    },
-    "zh": {
-        "empty": EMPTY_ZH,
-        "more": "前 {:,} 行；还有更多",
-        "some": "共 {1:,} 行，显示 {0:,} 行",
-        "first": "我需要先弄清楚：",
-        "quoted": "“{}”",
-        "comma": "、",
-        "without": "{}（不考虑{}）",
-        "unknown": "不明白“{}”。",
-        "unfit": "“{}”的含义是“{}”，但没有对应的列。",
-        "absent": "",
-        "which": "您指的是哪一个？",
-        "unclear": "无法理解这个问题。",
-        "too long": "问题太长。",
-        "missing": "不明白：{}。",
-        "offers": "{}可以询问：{}。连接语言模型后可以回答更多问题。",
-        "running": "{} 尚未结束：数据截至 {}",
-    },
+# Sentences in English and Chinese.
+WORDS: Mapping[str, tuple[str, str]] = {
+    "empty": (EMPTY, EMPTY_ZH),
+    "more": ("First {:,} rows; there are more", "前 {:,} 行；还有更多"),
+    "some": ("{0:,} of {1:,} rows", "共 {1:,} 行，显示 {0:,} 行"),
+    "first": ("I need to know this first:", "我需要先弄清楚："),
+    "quoted": ('"{}"', "“{}”"),
+    "comma": (", ", "、"),
+    "without": ("{} (without {})", "{}（不考虑{}）"),
+    "unknown": ('"{}" is not known here. ', "不明白“{}”。"),
+    "unfit": ('"{}" is known as "{}" ({}), but no column fits that. ', "“{}”的含义是“{}”，但没有对应的列。"),
+    "absent": ("There is {}. ", ""),
+    "which": ("Which of these do you mean?", "您指的是哪一个？"),
+    "unclear": ("I could not interpret this question.", "无法理解这个问题。"),
+    "too long": ("The question is too long to be interpreted without a language model.", "问题太长。"),
+    "missing": ("I did not understand: {}.", "不明白：{}。"),
+    "offers": (
+        "{} This database has: {}. A connected language model can answer more.",
+        "{}可以询问：{}。连接语言模型后可以回答更多问题。",
+    ),
+    "running": ("{} is not over yet: its figures are until {}", "{} 尚未结束：数据截至 {}"),
 }
 CALL = re.compile(r"(count|sum|avg|min|max)\((distinct )?(.+)\)", re.IGNORECASE)
 PLAIN_NAME = re.compile(r"[\w .\"`\[\]]+")
@@ -73,15 +57,15 @@ BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not read UTF-8
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
 FILE_NAME_CHARS = 60
-WEEKDAYS = {
-    "en": ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"),
-    "zh": ("星期日", "星期一", "星期二", "星期三", "星期四", "星期五", "星期六"),
-}
+WEEKDAYS = (
+    ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"),
+    ("星期日", "星期一", "星期二", "星期三", "星期四", "星期五", "星期六"),
+)
 
 
 def choose_words(question: str) -> Mapping[str, str]:
     """Return the sentences in the language of a question."""
-    return WORDS["zh" if is_cjk(question) else "en"]
+    return {name: texts[is_cjk(question)] for name, texts in WORDS.items()}
 
 
 def word_rows_plainly(
@@ -186,7 +170,7 @@ def name_weekdays(rows: Rows, frame: Frame | None, question: str) -> Rows:
     """Return the rows with the names of weekdays in place of their numbers, which count from Sunday."""
     if "weekday" not in rows.columns or "weekday" not in list_grains(frame):
         return rows
-    names, at = WEEKDAYS["zh" if is_chinese(question) else "en"], rows.columns.index("weekday")
+    names, at = WEEKDAYS[is_chinese(question)], rows.columns.index("weekday")
     by_number = {str(n): name for n, name in enumerate(names)}
     made = [(*row[:at], by_number.get(str(row[at]), row[at]), *row[at + 1 :]) for row in rows.rows]
     return replace(rows, rows=type(rows.rows)(made))

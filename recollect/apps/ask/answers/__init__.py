@@ -1,0 +1,1 @@
+"""Answers in words, in the log and as the fields of a response."""

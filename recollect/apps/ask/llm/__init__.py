@@ -1,0 +1,1 @@
+"""Asking a language model for statements and for answers in words."""

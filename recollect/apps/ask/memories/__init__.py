@@ -1,0 +1,1 @@
+"""What memory has for a question, and the query vocabulary made of it."""
