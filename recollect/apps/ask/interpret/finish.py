@@ -116,7 +116,8 @@ def finish_work(work: Work) -> Iterator[Draft]:
 def says_something(frame: Frame, work: Work) -> bool:
     """Whether a frame is about something, and its order is an order of rows: a single figure has none."""
     is_single = bool(frame.metrics and (frame.order or frame.limit) and not frame.groups)
-    return not is_single and bool(frame.metrics or frame.columns or frame.conditions or work.facts("entity", "define"))
+    is_named = bool(work.last or work.facts("entity", "define"))
+    return not is_single and (is_named or bool(frame.metrics or frame.columns or frame.conditions))
 
 
 def find_subject(work: Work) -> str:
@@ -144,9 +145,9 @@ def find_rows_of_kind(table: str, work: Work) -> str:
 
 
 def add_metrics(work: Work) -> None:
-    work.groups = list(map(Group, work.refs("group")))
+    work.groups += map(Group, work.refs("group"))
     metrics = zip(work.facts("metric"), work.refs("metric"), strict=True)
-    work.metrics = [make_metric(work, fact, ref) for fact, ref in metrics]
+    work.metrics += [make_metric(work, fact, ref) for fact, ref in metrics]
     note_summed(work)
     if work.groups and not work.metrics and not work.facts("superlative", "order", "show"):
         work.metrics.append(Metric("count", Ref(work.subject)))
@@ -237,7 +238,8 @@ def note_shown_tables(work: Work) -> None:
     named = work.tables("entity", "group")
     shown = [*work.columns, *(group.of for group in work.groups if group.of.column)]
     if named:
-        work.note("shown_off_entity", sum(ref.table not in named for ref in shown))
+        before = work.last.shown if work.last else ()
+        work.note("shown_off_entity", sum(ref.table not in named and ref not in before for ref in shown))
     work.note("mixed_tables", not work.metrics and len(work.tables("show")) > 1)
 
 
@@ -376,7 +378,7 @@ def resolve_superlative(work: Work, number: int | None) -> None:
     """Find what a superlative without a column orders: a figure, a column of the adjective's concept, a date."""
     direction, _, concept = work.state.superlative.partition(":")
     is_descending = direction in ("desc", "last")
-    if work.metrics and concept in ("", "rows") and (work.groups or work.facts("grain")):
+    if work.metrics and (work.groups or work.facts("grain")):
         work.order.append(Order("metric", 0, is_descending))
     elif direction in ("last", "first"):
         order_by_date(work, is_descending)
@@ -590,7 +592,8 @@ def add_comparison(work: Work) -> None:
 
 def list_compared(work: Work) -> list[Group]:
     counted = Counter(each.of for each, _ in work.filters if each.op == "=")
-    spans = [Group(each.of, compared_grain(each)) for each in work.periods if each.others]
+    is_split = work.last is not None and any(each.grain for each in work.groups)
+    spans = [Group(each.of, compared_grain(each)) for each in work.periods if each.others and not is_split]
     return [*spans, *(Group(ref) for ref, count in counted.items() if count > 1)]
 
 

@@ -72,6 +72,17 @@ class Work:
     guessed_moment: str = ""  # the date that is meant, where the question does not say which
     ranks_within: bool = False  # the groups that were asked for are not ranked, but something within each of them
     averaged_grain: bool = False  # the first span of time is what a figure is averaged over
+    last: Frame | None = None  # the frame that a follow-up changes
+
+    @classmethod
+    def from_frame(cls, frame: Frame, state: State, linked: Linked) -> Work:
+        """Return the last answered frame as a frame in the making. What nobody asked for is decided again."""
+        filters = [(each, Fact("filter", -1)) for each in frame.filters if not each.is_default]
+        return cls(
+            linked, state, frame.subject, list(frame.metrics), list(frame.groups), list(frame.columns), filters,
+            list(frame.periods), list(frame.having), list(frame.existence), list(frame.order), frame.limit,
+            frame.with_ties, last=frame,
+        )  # fmt: skip
 
     @property
     def index(self) -> SchemaIndex:
@@ -98,8 +109,10 @@ class Work:
         return [fact for fact in self.facts("entity") if not fact.in_where]
 
     def set_limit(self, number: int | None) -> None:
-        """Keep so many rows; without a number, several if the question asks for them, else the first one and all that
-        share its place."""
+        """Keep so many rows; without a number, as many as before, several if the question asks for them, or the first
+        one and all that share its place."""
+        if number is None and self.limit is not None:
+            return
         self.with_ties = number is None and not self.ranks_several
         self.limit = number or (SEVERAL if self.ranks_several else 1)
 
