@@ -13,10 +13,8 @@ from datetime import date, timedelta
 from functools import partial
 from typing import cast
 
-from recollect.apps.ask.interpret import schema_roles
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, add_having, find_moment
 from recollect.apps.ask.interpret.frame import (
-    Existence,
     Filter,
     Frame,
     Grain,
@@ -27,12 +25,11 @@ from recollect.apps.ask.interpret.frame import (
     Period,
     Ref,
 )
-from recollect.apps.ask.interpret.implied import CLEAR, imply_figures, imply_people, list_children
+from recollect.apps.ask.interpret.implied import CLEAR, imply_figures, imply_people
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.periods import Unit, start_of
 from recollect.apps.ask.interpret.rank import score
-from recollect.apps.ask.interpret.render import reaches_all
 from recollect.apps.ask.interpret.state import Fact, State
 from recollect.apps.ask.interpret.variants import spread
 from recollect.apps.ask.interpret.work import Draft, Work, is_identifying, make_ref, negate
@@ -42,62 +39,25 @@ MOST_MONTHS = 200  # days above which a period is compared with the year before
 
 
 def finish(state: State, linked: Linked) -> Iterator[Draft]:
-    """Yield the frames that a reading of the whole question allows."""
+    """Yield the frames that a reading of the whole question allows: with each figure and the people that it may mean,
+    and with what is ranked within each group."""
     for figure in imply_figures(start_work(state, linked)):
         for person in imply_people(start_work(figure.state, linked)):
-            work = start_work(person.state, linked)
-            work.guesses += [person.guess] if person.guess else []
-            work.note("figure_guessed", figure.cost)
-            work.note("person_guessed", person.cost)
-            works = filter(None, (replace_figure(work), count_values(work), work)) if work.subject else ()
-            for each in works:
-                if (within := rank_within(each)) is not None:
-                    yield from finish_work(within)
-                yield from finish_work(each)
+            kinds = {fact.kind for fact in person.state.facts}
+            ranks = person.state.superlative or "superlative" in kinds
+            for ranks_within in (True, False) if ranks and "group" in kinds else (False,):
+                work = start_work(person.state, linked)
+                work.ranks_within = ranks_within
+                work.guesses += [person.guess] if person.guess else []
+                work.note("figure_guessed", figure.cost)
+                work.note("person_guessed", person.cost)
+                yield from finish_work(work) if work.subject else ()
 
 
 def start_work(state: State, linked: Linked) -> Work:
     work = Work(linked, state)
     work.subject = find_subject(work)
     return work
-
-
-def replace_figure(work: Work) -> Work | None:
-    """Return the reading with another figure of money, where the one in the question cannot be split as asked: what was
-    sold of a category is recorded in the order lines, not in the order."""
-    summed = [fact for fact in work.facts("metric", "superlative") if fact.aggregate == "sum"]
-    figures = work.index.figures
-    if len(summed) != 1 or summed[0].target not in figures:
-        return None
-    own = summed[0].target.table
-    named = {fact.target.table for fact in work.named_entities}
-    parts = (named | work.tables("group", "filter")) - {own}
-    able = [target for target in figures if reaches_all(target.table, parts, work.index)]
-    if not able or reaches_all(own, parts, work.index):
-        return None
-    facts = tuple(replace(each, target=able[0]) if each == summed[0] else each for each in work.state.facts)
-    return start_work(replace(work.state, facts=facts), work.linked)
-
-
-def count_values(work: Work) -> Work | None:
-    """Return the reading of a column that stands alone as its breakdown: how often each reason occurs."""
-    shown = [fact for fact in work.state.facts if fact.kind == "show"]
-    is_dimension = len(shown) == 1 and work.index.column_of(shown[0].target).role == "dimension"
-    if not is_dimension or work.facts(
-        "entity", "metric", "group", "superlative", "order", "having", "exists", "distinct"
-    ):
-        return None
-    facts = tuple(replace(each, kind="group") if each == shown[0] else each for each in work.state.facts)
-    return Work(work.linked, replace(work.state, facts=facts), work.subject)
-
-
-def rank_within(work: Work) -> Work | None:
-    """Return the reading of a superlative and a group as a ranking within each group: "the best product per region"."""
-    if not work.facts("group") or not (work.state.superlative or work.facts("superlative")):
-        return None
-    made = start_work(work.state, work.linked)
-    made.ranks_within, made.features, made.guesses = True, [*work.features], [*work.guesses]
-    return made
 
 
 def finish_work(work: Work) -> Iterator[Draft]:
@@ -123,50 +83,20 @@ def says_something(frame: Frame, work: Work) -> bool:
 def find_subject(work: Work) -> str:
     """Return the table that the question is about: what is counted, else what was named first."""
     counted = [fact for fact in work.facts("metric") if fact.aggregate == "count"]
-    first = [*counted, *work.named_entities, *find_grouped_values(work)]
     later = [*work.facts("show", "metric", "group", "superlative"), *work.facts("entity", "having", "filter", "order")]
-    tables = [fact.target.table for fact in (*first, *later)]
+    tables = [fact.target.table for fact in (*counted, *work.named_entities, *later)]
     tables += [fact.fragment.subject for fact in work.facts("define") if fact.fragment]
-    return tables[0] if first else find_rows_of_kind(tables[0], work) if tables else ""
-
-
-def find_grouped_values(work: Work) -> list[Fact]:
-    """Return the values of rows below the groups: "no-shows per vet" are rows of the table that has no-shows."""
-    if work.facts("metric", "show", "superlative"):
-        return []
-    groups, joins = work.tables("group"), work.index.joins
-    return [fact for fact in work.facts("filter") if any(joins.is_below(fact.target.table, each) for each in groups)]
-
-
-def find_rows_of_kind(table: str, work: Work) -> str:
-    """Return the rows that have a kind that was named: "no-shows" that are a kind of appointment are appointments."""
-    is_kind = table in work.tables("filter") and schema_roles.is_kind(table, work.index)
-    return next(iter(list_children(table, work.index)), table) if is_kind else table
+    return tables[0] if tables else ""
 
 
 def add_metrics(work: Work) -> None:
     work.groups += map(Group, work.refs("group"))
     metrics = zip(work.facts("metric"), work.refs("metric"), strict=True)
     work.metrics += [make_metric(work, fact, ref) for fact, ref in metrics]
-    note_summed(work)
     if work.groups and not work.metrics and not work.facts("superlative", "order", "show"):
         work.metrics.append(Metric("count", Ref(work.subject)))
         # "Orders by channel" can only be counted; without "by" the figure is a guess.
         work.note("default_aggregate", 1 if work.named_entities else 2)
-
-
-def note_summed(work: Work) -> None:
-    """A column that was named exactly is rather shown than added up, unless the figure is split. A number that is named
-    without rows is rather added up."""
-    tokens, index = work.linked.tokens, work.index
-    if work.groups or work.facts("grain", "compute"):
-        return
-    is_alone = not work.facts("entity", "having", "superlative", "order", "distinct")
-    summed = [fact for fact in work.facts("metric") if fact.op == "column"]
-    work.note("column_summed", sum(not is_alone or tokens[fact.at].is_plural for fact in summed))
-    shown = work.facts("show") if is_alone and not work.metrics else []
-    is_figure = all(index.is_measure(fact.target) for fact in shown)
-    work.note("measure_listed", 0.5 * (is_figure and any(not tokens[fact.at].is_plural for fact in shown)))
 
 
 def make_metric(work: Work, fact: Fact, ref: Ref) -> Metric:
@@ -289,17 +219,6 @@ def add_trailing_count(work: Work) -> None:
         work.metrics.append(count)
 
 
-def add_when(work: Work) -> None:
-    """`when was ...` shows the date of the subject."""
-    moment = work.index.tables[work.subject].main_moment
-    if not work.facts("when"):
-        return
-    if not moment:
-        work.note("left_over")
-    elif moment not in {ref.column for ref in work.columns}:
-        work.columns.append(Ref(work.subject, moment))
-
-
 def add_superlatives(work: Work) -> None:
     limit = next((fact.number for fact in work.facts("limit")), None)
     for fact in work.facts("superlative"):
@@ -359,19 +278,10 @@ def move_columns_to_groups(work: Work, metric: Metric) -> None:
     if work.groups:
         return
     owner = next((fact.target for fact in work.named_entities if fact.target.table != metric.of.table), None)
-    owner = owner or find_kind_of_rows(work, metric)
     if owner is not None and {ref.table for ref in work.columns} <= {owner.table}:
         work.groups = [Group(make_ref(owner, work.index))]
     else:
         work.groups, work.columns = [Group(ref) for ref in work.columns], []
-
-
-def find_kind_of_rows(work: Work, metric: Metric) -> Target | None:
-    """Return the rows that a value names before a figure of rows below them: "which vet has the most visits"."""
-    index = work.index
-    kinds = [fact.target for fact in work.facts("filter") if index.column_of(fact.target).sorts_rows]
-    above = [each.table for each in kinds if index.joins.is_below(metric.of.table, each.table)]
-    return Target("entity", above[0]) if above and not work.columns else None
 
 
 def resolve_superlative(work: Work, number: int | None) -> None:
@@ -413,14 +323,6 @@ def show_rank(work: Work, ref: Ref) -> None:
     if not work.columns and not work.metrics and not work.index.tables[work.subject].label:
         work.columns = [Ref(work.subject), ref]
         work.note("default_label")
-
-
-def find_child(work: Work) -> str:
-    """Return the table whose rows belong to the subject directly; the first one if there are several."""
-    below = list_children(work.subject, work.index)
-    if len(below) > 1:
-        work.guess(below[0])
-    return below[0] if below else ""
 
 
 def add_orders(work: Work) -> None:
@@ -484,9 +386,6 @@ def add_share(work: Work) -> bool:
 
 
 def add_growth(work: Work) -> bool:
-    if is_since_last_year(work):
-        work.periods = []
-        return rank_by_change(work)
     is_possible = bool(work.metrics) and has_grain(work)
     if is_possible:
         work.metrics.insert(1, replace(work.metrics[0], compute="growth"))
@@ -520,13 +419,6 @@ def find_compared_spans(work: Work) -> tuple[tuple[date, date], tuple[date, date
     if given and (end - start).days <= MOST_MONTHS:
         return (start, end), (start - (end - start), start)
     return (start, end), (shift_year(start), shift_year(end))
-
-
-def is_since_last_year(work: Work) -> bool:
-    """Whether groups are compared with last year: "growth vs last year by region"."""
-    start = date(work.linked.today.year - 1, 1, 1).isoformat()
-    is_named = [period.start for period in work.periods] == [start]
-    return is_named and bool(work.facts("compare")) and any(not each.grain for each in work.groups)
 
 
 def can_compare(period: Period) -> bool:
@@ -611,8 +503,8 @@ def compared_grain(period: Period) -> Grain:
 def add_left_over(work: Work) -> None:
     """Operators that found no operand cost."""
     state = work.state
-    is_lost = bool(state.negates) and not add_absence(work)
-    work.note("left_over", max(0, state.left_over - count_resolved(work) - add_threshold(work) + is_lost))
+    waiting = state.left_over + bool(state.negates)
+    work.note("left_over", max(0, waiting - count_resolved(work) - add_threshold(work)))
     work.note("open_unused", state.waits)
     moments = [each for each in work.groups if not each.grain and work.index.column_of(each.of).role == "moment"]
     work.note("group_by_measure", len(moments))
@@ -636,15 +528,6 @@ def repeats_aggregate(work: Work) -> bool:
     """Whether the figures already are what the waiting aggregates ask for: "how many in total", "days on average"."""
     said = {"sum" if each.aggregate == "count" else each.aggregate for each in work.metrics}
     return bool(work.metrics) and (set(work.state.aggregates) <= said or any(each.per for each in work.metrics))
-
-
-def add_absence(work: Work) -> bool:
-    """`procedures that we never perform`: rows that nothing belongs to, whatever the verb is."""
-    child = "" if work.metrics or work.filters or work.existence else find_child(work)
-    if child:
-        work.existence.append(Existence(child, is_negated=True))
-        work.note("absence_guessed")
-    return bool(child)
 
 
 def add_threshold(work: Work) -> int:
@@ -711,7 +594,7 @@ def compare_waiting(work: Work, target: Target, aggregate: str) -> Fact:
 
 
 STEPS = (
-    add_metrics, add_shown, add_trailing_count, add_when, add_superlatives, add_orders, add_conditions,
+    add_metrics, add_shown, add_trailing_count, add_superlatives, add_orders, add_conditions,
     add_definitions, add_arrivals, add_compute, add_comparison, add_left_over,
 )  # fmt: skip
 COMPUTES: dict[str, Callable[[Work], bool]] = {
