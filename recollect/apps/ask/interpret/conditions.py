@@ -244,7 +244,7 @@ def add_definitions(work: Work) -> None:
         is_near = fragment.subject in named
         work.note("definition_elsewhere", 0 if fragment.subject == work.subject else 0.3 if is_near else 1)
         if fact.op:
-            work.guess(fact.text)
+            work.guesses.append(fact.text)
             work.note("definition_unsure")
         work.existence += [replace(each, is_negated=each.is_negated != fact.is_negated) for each in fragment.existence]
         is_whole = fragment.existence and (fact.is_negated or fragment.subject != work.subject)

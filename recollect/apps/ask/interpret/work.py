@@ -22,7 +22,6 @@ from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import Features
 from recollect.apps.ask.interpret.render import base_table
 from recollect.apps.ask.interpret.state import Fact, State
-from recollect.apps.ask.interpret.words import find_operators
 
 SEVERAL = 5  # rows of a superlative in the plural
 NEGATED = {
@@ -130,38 +129,19 @@ class Work:
         if amount:
             self.features.append((name, float(amount)))
 
-    def guess(self, text: str) -> None:
-        self.guesses.append(text)
-
-    def is_each(self, fact: Fact) -> bool:
-        """Whether a group was asked for with "each" or "per", not with "by"."""
-        operators = find_operators(self.linked.tokens[max(0, fact.at - 1) : fact.at])
-        return all(each.value != "by" for each in operators)
-
-    def count_parts(self) -> int:
-        """Return how many of the groups are what the others are ranked within."""
-        asked = len(dict.fromkeys(self.refs("group"))) if self.ranks_within else 0
-        return asked if asked < len(set(self.groups)) else 0
-
     def frame(self) -> Frame:
-        distinct = bool(self.facts("distinct"))
+        parts = len(set(self.refs("group"))) if self.ranks_within else 0
         return Frame(
             self.subject, tuple(dict.fromkeys(self.metrics)), tuple(dict.fromkeys(self.groups)),
             tuple(dict.fromkeys(self.columns)), tuple(dict.fromkeys(each for each, _ in self.filters)),
             tuple(self.periods), tuple(self.having), tuple(self.existence), tuple(self.order), self.limit,
-            self.with_ties, distinct, self.count_parts(),
+            self.with_ties, bool(self.facts("distinct")), parts if parts < len(set(self.groups)) else 0,
         )  # fmt: skip
 
 
 def make_ref(target: Target, index: SchemaIndex) -> Ref:
-    name = "" if target.column or target.kind == "entity" else first_name(target, index)
-    return Ref(target.table, target.column, target.expression, name, target.via)
-
-
-def first_name(target: Target, index: SchemaIndex) -> str:
-    return next((each.names[0] for each in index.model.measures if each.expression == target.expression), "amount")
-
-
-def is_identifying(ref: Ref, index: SchemaIndex) -> bool:
-    info = index.tables[ref.table]
-    return not ref.column or ref.column in info.key or ref.column in info.label
+    """Return the place of a target in a frame; an expression has the name of its measure."""
+    if target.column or target.kind == "entity":
+        return Ref(target.table, target.column, target.expression, via=target.via)
+    names = (each.names[0] for each in index.model.measures if each.expression == target.expression)
+    return Ref(target.table, target.column, target.expression, next(names, "amount"), target.via)
