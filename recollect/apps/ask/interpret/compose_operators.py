@@ -53,11 +53,6 @@ def on_select(state: State, link: Link, value: str, linked: Linked) -> Changes:
     yield {"in_where": False, "open": None} if is_clause_start(state, link, linked) else {}
 
 
-def on_when(state: State, link: Link, value: str, linked: Linked) -> Changes:
-    if is_clause_start(state, link, linked):
-        yield {"fact": Fact("when", link.start), "in_where": False}
-
-
 def on_where(state: State, link: Link, value: str, linked: Linked) -> Changes:
     if link.start > 0 or value == "place":
         yield {"in_where": True}
@@ -213,7 +208,7 @@ def change_nothing(state: State, link: Link, value: str, linked: Linked) -> Chan
 
 
 OPERATORS: dict[str, Handler] = {
-    "select": on_select, "when": on_when, "where": on_where, "count": on_count, "aggregate": on_aggregate,
+    "select": on_select, "where": on_where, "count": on_count, "aggregate": on_aggregate,
     "superlative": on_superlative, "adjective": on_superlative, "compare": on_compare, "postfix": on_postfix,
     "average": on_average, "order": on_order, "group": on_group, "negate": on_negate, "junction": on_junction,
     "like": on_like, "missing": on_missing, "grain": on_grain, "versus": on_versus, "distinct": add_fact,

@@ -162,7 +162,8 @@ def add_grain(work: Work, base: str, fact: Fact) -> None:
         work.note("left_over")
         return
     grain: Grain = fact.text  # type: ignore[assignment]
-    work.groups.append(Group(moment, grain))
+    # A span of time comes before the groups of the last answer.
+    work.groups.insert(0 if work.last else len(work.groups), Group(moment, grain))
     if not work.metrics:
         work.metrics.append(Metric("count", Ref(work.subject)))
         work.note("default_aggregate", 2)
@@ -207,8 +208,10 @@ def filter_year(ref: Ref, interval: Interval) -> Filter:
 def find_moment(work: Work, base: str, info: ColumnInfo = NO_COLUMN) -> Ref | None:
     """Return the date column that is meant: the one named, or the main one of the nearest table that has one."""
     named = (work.index.column_of(target) for _, _, target in work.state.used)
-    moments = (Ref(column.table, column.name) for column in (info, *named) if column.role == "moment")
-    return next(moments, None) or find_nearest_moment(work, base)
+    moments = [Ref(column.table, column.name) for column in (info, *named) if column.role == "moment"]
+    if work.last and work.last.periods and work.metrics == list(work.last.metrics):
+        moments.append(work.last.periods[0].of)  # the date that was meant before
+    return next(iter(moments), None) or find_nearest_moment(work, base)
 
 
 def find_nearest_moment(work: Work, base: str) -> Ref | None:
@@ -241,7 +244,7 @@ def add_definitions(work: Work) -> None:
         is_near = fragment.subject in named
         work.note("definition_elsewhere", 0 if fragment.subject == work.subject else 0.3 if is_near else 1)
         if fact.op:
-            work.guess(fact.text)
+            work.guesses.append(fact.text)
             work.note("definition_unsure")
         work.existence += [replace(each, is_negated=each.is_negated != fact.is_negated) for each in fragment.existence]
         is_whole = fragment.existence and (fact.is_negated or fragment.subject != work.subject)

@@ -6,7 +6,7 @@ removes the links of lower tiers for the same words, so what a user taught alway
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -22,6 +22,7 @@ from recollect.apps.ask.interpret.index import (
     ColumnInfo,
     SchemaIndex,
     Target,
+    keep_best,
     measure_target,
     plain_name,
 )
@@ -122,6 +123,10 @@ class Link:
     fragment: Frame | None = None  # the conditions that a definition stands for
     text: str = ""
 
+    @property
+    def length(self) -> int:
+        return self.end - self.start
+
 
 @dataclass(slots=True)
 class Linked:
@@ -166,18 +171,20 @@ def link_question(
     tokens = tokenize(question)
     linked = Linked(question, tokens, index, vocabulary=vocabulary, today=day, last=last, is_last_sure=is_last_sure)
     known = index.values.with_values(values)
-    spans_of_time = find_periods(tokens, day, find_anchor(last), find_fiscal_month(vocabulary))
+    start = last.periods[0].start if last and last.periods else None  # of the period that was asked about before
+    anchor = date.fromisoformat(start[:10]) if start else None
+    spans_of_time = find_periods(tokens, day, anchor, find_fiscal_month(vocabulary))
     found: list[Link] = [
         *(Link(each.first, each.last, "period", period=each, text=each.text) for each in spans_of_time),
         *link_names(tokens, index),
         *link_values(tokens, index, known),
         *link_numbers(tokens),
-        *without_contained(list(link_operators(tokens, index))),
+        *link_operators(tokens, index),
         *link_words(tokens, linked),
         *link_last_rows(linked),
     ]
     # A status of that name says it better.
-    valued = {link.start for link in found if link.kind == "value" and link.end == link.start + 1}
+    valued = {link.start for link in found if link.kind == "value" and link.length == 1}
     found += [link for link in link_states(tokens, index, day) if link.start not in valued]
     found = keep_highest_tier(found)
     found += link_words_of_values(tokens, found, known)
@@ -202,23 +209,15 @@ def starts_year(word: Word) -> bool:
     return any(map(is_fiscal_word, word.names)) and find_fiscal_start(word.meaning) > 0
 
 
-def find_anchor(last: Frame | None) -> date | None:
-    """Return the start of the period that was asked about before."""
-    start = last.periods[0].start if last and last.periods else None
-    return date.fromisoformat(start[:10]) if start else None
-
-
 def keep_highest_tier(links: Sequence[Link]) -> list[Link]:
-    """Drop the links that overlap with one of a higher tier."""
+    """Drop the links that overlap with one of a higher tier; an operator only if it is no longer than that."""
     taught = [link for link in links if link.tier]
-    return [link for link in links if not any(overrules(each, link) for each in taught)]
 
+    def is_overruled(link: Link) -> bool:
+        over = [each for each in taught if each.tier > link.tier and each.start < link.end and link.start < each.end]
+        return any(link.kind != "operator" or each.length >= link.length for each in over)
 
-def overrules(taught: Link, link: Link) -> bool:
-    """Whether a taught link replaces another one; an operator is only replaced by a span of its length."""
-    is_overlapping = taught.start < link.end and link.start < taught.end
-    is_longer = taught.end - taught.start >= link.end - link.start
-    return taught.tier > link.tier and is_overlapping and (link.kind != "operator" or is_longer)
+    return [link for link in links if not is_overruled(link)]
 
 
 def spans(tokens: Sequence[Token], longest: int = LONGEST_SPAN) -> Iterator[tuple[int, int, Phrase]]:
@@ -234,12 +233,12 @@ def link_names(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:
     matched: set[int] = set()
     for start, end, stems in spans(tokens):
         found = drop_keys(find_names(tokens[start:end], stems, index), index)
-        if found:
-            matched.update(range(start, end))
-        yield from (make_name_link(start, end, target, score) for target, score in found.items())
+        matched.update(range(start, end) if found else ())
+        yield from (Link(start, end, target.kind, score, target=target) for target, score in found.items())
     for at, token in enumerate(tokens):
-        if at not in matched and can_be_shortened(token):
-            yield from (make_name_link(at, at + 1, target, score) for target, score in shortened(token, index))
+        is_word = len(token.stem) >= PREFIX and token.lower.isalpha() and not is_operator(token)
+        for target, score in shortened(token, index) if is_word and at not in matched else ():
+            yield Link(at, at + 1, target.kind, score, target=target)
 
 
 def find_names(tokens: Sequence[Token], stems: Phrase, index: SchemaIndex) -> dict[Target, float]:
@@ -255,7 +254,7 @@ def find_names(tokens: Sequence[Token], stems: Phrase, index: SchemaIndex) -> di
     found: dict[Target, float] = {}
     for table in tables:
         for target, score in table.items():
-            found[target] = max(found.get(target, 0.0), score)
+            keep_best(found, target, score)
     return found
 
 
@@ -264,22 +263,12 @@ def drop_keys(found: Mapping[Target, float], index: SchemaIndex) -> dict[Target,
     is the region), and their own columns ("pets" are no pet names)."""
     rows = {target.table: score for target, score in found.items() if target.kind == "entity"}
     best = max(rows.values(), default=0.0)
-    return {
-        target: score for target, score in found.items()
-        if score > best or (index.column_of(target).role != "foreign" and not is_own_column(target, score, rows))
-    }  # fmt: skip
-
-
-def is_own_column(target: Target, score: float, rows: Mapping[str, float]) -> bool:
-    return target.kind == "column" and score <= CLEAR and rows.get(target.table, 0.0) >= GOOD
-
-
-def can_be_shortened(token: Token) -> bool:
-    return len(token.stem) >= PREFIX and token.lower.isalpha() and not is_operator(token)
-
-
-def make_name_link(start: int, end: int, target: Target, score: float) -> Link:
-    return Link(start, end, target.kind, score, target=target)
+    kept: dict[Target, float] = {}
+    for target, score in found.items():
+        is_own = target.kind == "column" and score <= CLEAR and rows.get(target.table, 0.0) >= GOOD
+        if score > best or not (is_own or index.column_of(target).role == "foreign"):
+            kept[target] = score
+    return kept
 
 
 def is_operator(token: Token) -> bool:
@@ -306,50 +295,44 @@ def compare_words(one: str, other: str) -> float:
 
 def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex) -> Iterator[Link]:
     """Link values of the data; a first name followed by a last name of the same table is one link."""
-    found: dict[int, list[Link]] = {}
+    found: list[list[Link]] = []
     for at in range(len(tokens)):
+        # Values of a column that the same words name are one link: "No Show" and "no-show".
+        groups: dict[tuple[int, Target], list[Link]] = {}
         for end, entry, difference in values.match(tokens, at):
             target = Target("column", entry.table, entry.column)
             strength = value_score(tokens, at, end, difference, is_kind=index.column_of(target).sorts_rows)
-            link = Link(at, end, "value", strength, target=target, value=entry.value)
-            if link.score > 0:
-                found.setdefault(at, []).append(link)
-        yield from join_spellings(found.get(at, ()))
-    pairs = ((first, last) for links in found.values() for first in links for last in found.get(first.end, ()))
-    for first, last in pairs:
-        if is_person(first, last, index):
-            yield replace(first, end=last.end, score=1.0, second=last.target, second_value=last.value)
+            if strength > 0:
+                link = Link(at, end, "value", strength, target=target, value=entry.value)
+                groups.setdefault((end, target), []).append(link)
+        found.append([link for same in groups.values() for link in same])
+        for same in groups.values():
+            best = max(same, key=lambda link: link.score)
+            spellings = tuple(dict.fromkeys(link.value for link in same)) if len(same) > 1 else ()
+            yield replace(best, spellings=spellings)
+    for first in (link for links in found for link in links):
+        for last in found[first.end] if first.end < len(tokens) else ():
+            label, columns = index.tables[first.target.table].label, {first.target.column, last.target.column}
+            if first.target.table == last.target.table and len(label) == 2 and columns == set(label):
+                yield replace(first, end=last.end, score=1.0, second=last.target, second_value=last.value)
 
 
 def link_words_of_values(tokens: Sequence[Token], found: Sequence[Link], values: ValueIndex) -> Iterator[Link]:
     """Link a word that nothing explains to the values that end with it: "croissants" to "Butter Croissant"."""
-    explained = {at for link in found if link.kind in NAMING for at in range(link.start, link.end)}
+    explained = cover(link for link in found if link.kind in NAMING)
     for at, token in enumerate(tokens):
-        is_word = at not in explained and len(token.lower) >= PREFIX - 1 and not is_operator(token)
-        for (table, column), same in values.last.get(token.stem, {}).items() if is_word else ():
-            start, named = find_first_word(tokens, at, same)
-            if len(named) <= MOST_SPELLINGS:
-                score = WORD_OF_VALUE + (0.1 if token.is_capital else 0.0) + (0.1 if start < at else 0.0)
-                spellings = tuple(dict.fromkeys(named))
+        if at in explained or len(token.lower) < PREFIX - 1 or is_operator(token):
+            continue
+        first = tokens[at - 1].lower + " " if at and not token.mark else ""
+        for (table, column), same in values.last.get(token.stem, {}).items():
+            # The word before it may begin the value: "Dr Bevan".
+            begun = [each for each in same if first and each.lower().startswith(first)]
+            named = tuple(dict.fromkeys(begun or same))
+            if len(begun or same) <= MOST_SPELLINGS:
+                score = WORD_OF_VALUE + (0.1 if token.is_capital else 0.0) + (0.1 if begun else 0.0)
                 target = Target("column", table, column)
-                yield Link(start, at + 1, "value", score, target=target, value=named[0], spellings=spellings)
-
-
-def find_first_word(tokens: Sequence[Token], at: int, values: Sequence[str]) -> tuple[int, Sequence[str]]:
-    """Return the word before the last one of a value that also begins it ("Dr Bevan"), and the values it begins."""
-    first = tokens[at - 1].lower if at and not tokens[at].mark else ""
-    begun = [each for each in values if first and each.lower().startswith(first + " ")]
-    return (at - 1, begun) if begun else (at, values)
-
-
-def join_spellings(links: Sequence[Link]) -> Iterator[Link]:
-    """Yield one link for values of a column that the same words name: "No Show" and "no-show"."""
-    groups: dict[tuple[int, Target], list[Link]] = {}
-    for link in links:
-        groups.setdefault((link.end, link.target), []).append(link)
-    for same in groups.values():
-        best = max(same, key=lambda link: link.score)
-        yield replace(best, spellings=tuple(dict.fromkeys(link.value for link in same))) if len(same) > 1 else best
+                start = at - 1 if begun else at
+                yield Link(start, at + 1, "value", score, target=target, value=named[0], spellings=named)
 
 
 def value_score(tokens: Sequence[Token], at: int, end: int, difference: float, *, is_kind: bool) -> float:
@@ -375,12 +358,6 @@ def word_strength(token: Token, is_kind: bool) -> float:
     return 1.0 if token.is_capital or is_kind else 0.8
 
 
-def is_person(first: Link, last: Link, index: SchemaIndex) -> bool:
-    label = index.tables[first.target.table].label
-    is_one_table = first.target.table == last.target.table
-    return is_one_table and len(label) == 2 and {first.target.column, last.target.column} == set(label)
-
-
 def link_numbers(tokens: Sequence[Token]) -> Iterator[Link]:
     for at, token in enumerate(tokens):
         if token.number is not None:
@@ -389,34 +366,30 @@ def link_numbers(tokens: Sequence[Token]) -> Iterator[Link]:
 
 
 def link_operators(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:
-    concepts = load_concepts()
+    """Link operators, but none inside a longer one: "least" in "at least". And words for roles of keys."""
+    found: list[Link] = []
     for start, end, stems in spans(tokens, longest_operator()):
         if any(token.quote or token.is_letter for token in tokens[start:end]):
             continue
-        for operator in find_operators(tokens[start:end]):
-            if operator.kind != "glue" or end > start + 1:
-                yield Link(start, end, "operator", operator=operator)
-            if operator.kind in RANKING and end < len(tokens) and tokens[end].lower == "first":
-                # "Biggest first", "oldest first"
-                yield Link(start, end + 1, "operator", operator=Operator("order", operator.value))
-        yield from (Link(start, end, "role", value=each) for each in concepts.get(stems, frozenset()) & index.roles)
+        operators = [each for each in find_operators(tokens[start:end]) if each.kind != "glue" or end > start + 1]
+        found += [Link(start, end, "operator", operator=operator) for operator in operators]
+        if end < len(tokens) and tokens[end].lower == "first":  # "biggest first", "oldest first"
+            orders = [Operator("order", each.value) for each in operators if each.kind in RANKING]
+            found += [Link(start, end + 1, "operator", operator=operator) for operator in orders]
+        roles = load_concepts().get(stems, frozenset()) & index.roles
+        found += [Link(start, end, "role", value=each) for each in roles]
+    longer = [cover([link]) for link in found if link.kind == "operator"]
+    yield from (link for link in found if not any(cover([link]) < each for each in longer))
 
 
-def without_contained(links: Sequence[Link]) -> list[Link]:
-    """Drop operators inside a longer one: "least" in "at least"."""
-    longer = [set(range(link.start, link.end)) for link in links if link.kind == "operator"]
-    return [link for link in links if not any(set(range(link.start, link.end)) < each for each in longer)]
-
-
-def find_explained(found: Sequence[Link], kinds: frozenset[str]) -> set[int]:
-    """Return the tokens that good links of these kinds cover."""
-    good = [link for link in found if link.kind in kinds and link.score >= GOOD]
-    return {at for link in good for at in range(link.start, link.end)}
+def cover(links: Iterable[Link]) -> set[int]:
+    """Return the places of the tokens that the links are about."""
+    return {at for link in links for at in range(link.start, link.end)}
 
 
 def link_texts(tokens: Sequence[Token], found: Sequence[Link]) -> Iterator[Link]:
     """Link quotations and capitalised runs as plain texts, for "contains" and for values that nobody knows."""
-    valued = find_explained(found, VALUES)
+    valued = cover(link for link in found if link.kind in VALUES and link.score >= GOOD)
     start = 0
     while start < len(tokens):
         end = start + 1
@@ -428,10 +401,16 @@ def link_texts(tokens: Sequence[Token], found: Sequence[Link]) -> Iterator[Link]
         start = end
 
 
+def is_same_run(first: Token, other: Token) -> bool:
+    if first.quote:
+        return other.quote == first.quote
+    return first.is_capital and other.is_capital and not other.mark and not other.quote
+
+
 def link_unknown(tokens: Sequence[Token], found: Sequence[Link], index: SchemaIndex) -> Iterator[Link]:
-    """Link a word that nothing explains to the tables with the most to tell: "visits" may be the appointments."""
-    explained = {at for link in found for at in range(link.start, link.end)}
-    explained |= {at for at, token in enumerate(tokens) if is_operator(token) or token.is_strong}
+    """Link a word that nothing explains to the tables with the most to tell: "visits" may be the appointments. Chinese
+    characters in a row are one word."""
+    explained = cover(found) | {at for at, token in enumerate(tokens) if is_operator(token) or token.is_strong}
     start = 0
     while start < len(tokens):
         end = start + 1
@@ -442,26 +421,20 @@ def link_unknown(tokens: Sequence[Token], found: Sequence[Link], index: SchemaIn
         start = end
 
 
-def is_same_run(first: Token, other: Token) -> bool:
-    if first.quote:
-        return other.quote == first.quote
-    return first.is_capital and other.is_capital and not other.mark and not other.quote
-
-
 def find_lookups(found: Sequence[Link]) -> tuple[str, ...]:
     """Return quoted and capitalised names that no value, name or period explains."""
-    explained = find_explained(found, VALUES | {"entity", "column", "definition"})
-    names = [link.text for link in found if link.kind == "text" and not set(range(link.start, link.end)) <= explained]
-    return tuple(dict.fromkeys(names))
+    kinds = VALUES | {"entity", "column", "definition"}
+    explained = cover(link for link in found if link.kind in kinds and link.score >= GOOD)
+    return tuple(dict.fromkeys(link.text for link in found if link.kind == "text" and not cover([link]) <= explained))
 
 
 def link_words(tokens: Sequence[Token], linked: Linked) -> Iterator[Link]:
     """Link taught words and definitions of the semantic model."""
-    taught = [*linked.vocabulary.words, *glossary(linked.index)]
-    taught = [each for each in taught if not starts_year(each)]
+    definitions = linked.index.model.definitions
+    glossary = [Word(each.names, "glossary", "", each.table, each.condition, each.meaning) for each in definitions]
     by_stems: dict[Phrase, list[Word]] = {}
-    for word in taught:
-        for name in word.names:
+    for word in (*linked.vocabulary.words, *glossary):
+        for name in () if starts_year(word) else word.names:
             by_stems.setdefault(stem_phrase(name), []).append(word)
     for start, end, stems in spans(tokens):
         for word in by_stems.get(stems, ()):
@@ -474,9 +447,9 @@ def link_last_rows(linked: Linked) -> Iterator[Link]:
     pronouns = find_pronouns(linked.tokens)
     if last is None or not pronouns or (last.limit is None and not last.having):
         return
-    is_list = not last.metrics and not last.groups
-    table = last.subject if is_list else last.groups[0].of.table if len(last.groups) == 1 else ""
-    if not table or (not is_list and last.groups[0] != Group(Ref(table))):
+    is_grouped = bool(last.metrics or last.groups)
+    table = last.groups[0].of.table if len(last.groups) == 1 else "" if is_grouped else last.subject
+    if not table or (is_grouped and last.groups[0] != Group(Ref(table))):
         return
     label = label_frame(last, index, linked.question)
     with suppress(CannotRender):
@@ -496,28 +469,31 @@ def link_states(tokens: Sequence[Token], index: SchemaIndex, today: date) -> Ite
     """Link words that say what has become of a row: "unpaid", "outstanding", "open", "overdue"."""
     columns = [column for info in index.tables.values() for column in info.columns.values()]
     for start, end, _ in spans(tokens, 2):
-        state, lack = read_state(tokens[start:end])
-        text = " ".join(each.text for each in tokens[start:end])
-        for column in columns if state or lack else ():
-            if found := find_state(column, state, lack, index, today):
-                score = 1.0 if lack or state == "owed" else STATE
+        words = tokens[start:end]
+        state = next((each.value for each in find_operators(words) if each.kind == "state"), "")
+        is_lack = not state and len(words) == 1 and words[0].lower.startswith("un")  # "unpaid" rows lack "paid"
+        lacks = stem_word(words[0].lower[2:]) if is_lack else ""
+        for column in columns if state or lacks else ():
+            if found := find_state(column, state, lacks, index, today):
+                score = 1.0 if lacks or state == "owed" else STATE
+                text = " ".join(each.text for each in words)
                 yield Link(start, end, "definition", score, fragment=found, text=text)
 
 
-def read_state(words: Sequence[Token]) -> tuple[str, str]:
-    """Return the state that words name, or the stem of what is lacking: "unpaid" rows lack "paid"."""
-    state = next((each.value for each in find_operators(words) if each.kind == "state"), "")
-    is_lack = len(words) == 1 and words[0].lower.startswith("un") and not state
-    return state, stem_word(words[0].lower[2:]) if is_lack else ""
-
-
 def find_state(column: ColumnInfo, state: str, lacks: str, index: SchemaIndex, today: date) -> Frame | None:
-    """Return the condition on a column that a state, or a word for what a row lacks, stands for."""
+    """Return the condition on a column that a state, or a word for what a row lacks, stands for: a flag says no, or a
+    date or a reference is missing."""
     if state == "late":
         return find_deadline(column, index, today)
     is_end = not STATES.get(state, frozenset()).isdisjoint(column.words)
     is_named = bool(lacks) and any(compare_words(word, lacks) for word in column.words)
-    return require_no(column) if is_end or is_named else None
+    ref = Ref(column.table, column.name)
+    if not (is_end or is_named):
+        return None
+    if column.yes:
+        op: Op = "!=" if len(column.yes) == 1 else "not in"
+        return Frame(column.table, filters=(Filter(ref, op, column.yes, is_text=column.type == "text"),))
+    return Frame(column.table, filters=(Filter(ref, "is null"),)) if column.role in ("moment", "foreign") else None
 
 
 def find_deadline(column: ColumnInfo, index: SchemaIndex, today: date) -> Frame | None:
@@ -532,32 +508,29 @@ def find_deadline(column: ColumnInfo, index: SchemaIndex, today: date) -> Frame 
     return Frame(column.table, filters=tuple(Filter(ref, "is null") for ref in paid[:1]), periods=(over,))
 
 
-def require_no(column: ColumnInfo) -> Frame | None:
-    """Return the condition that a flag says no, or that a date or a reference is missing."""
-    ref = Ref(column.table, column.name)
-    if column.yes:
-        op: Op = "!=" if len(column.yes) == 1 else "not in"
-        return Frame(column.table, filters=(Filter(ref, op, column.yes, is_text=column.type == "text"),))
-    return Frame(column.table, filters=(Filter(ref, "is null"),)) if column.role in ("moment", "foreign") else None
-
-
-def glossary(index: SchemaIndex) -> Iterator[Word]:
-    for each in index.model.definitions:
-        yield Word(each.names, "glossary", "", each.table, each.condition, each.meaning)
-
-
 def word_links(start: int, end: int, word: Word, linked: Linked) -> Iterator[Link]:
     """A name of something in the schema links to it; a condition or a meaning becomes a definition."""
+    # A module, because definitions.py composes, and composing needs links.
+    from recollect.apps.ask.interpret import definitions
+
     tier, index = TIERS[word.tier], linked.index
     text = " ".join(token.text for token in linked.tokens[start:end])
+    table = find_table(word.table, index)
     if word.target:
         for target in named_targets(word.target, index):
             yield Link(start, end, target.kind, 1.0, tier, target, text=text)
         return
     if word.expression:
-        yield from (Link(start, end, each.kind, 1.0, tier, each, text=text) for each in taught_figures(word, index))
+        is_column = index.column(table, word.expression) is not NO_COLUMN
+        expression = draft.quote_name(word.expression) if is_column else word.expression
+        figure = Target("measure", table, "", expression, word.aggregate)
+        yield from [Link(start, end, "measure", 1.0, tier, figure, text=text)] if table else []
         return
-    fragments = read_condition(word, text, index) if word.condition else read_meaning(word, linked)
+    if word.condition:
+        condition = Filter(Ref(table, name=text), "where", (word.condition,), is_text=False)
+        fragments = [(Frame(table, filters=(condition,)), 1.0)] if table else []
+    else:
+        fragments = definitions.read_meaning(word, linked) if word.meaning else []
     for fragment, score in fragments:
         yield Link(start, end, "definition", score, tier, fragment=fragment, text=text)
     if word.meaning and not fragments:
@@ -565,52 +538,21 @@ def word_links(start: int, end: int, word: Word, linked: Linked) -> Iterator[Lin
         yield Link(start, end, "definition", 0.0, tier, text=text)
 
 
-def taught_figures(word: Word, index: SchemaIndex) -> list[Target]:
-    """Return the figure that a taught expression names; none if its table is unknown."""
-    table = find_table(word.table, index)
-    if not table:
-        return []
-    is_column = index.column(table, word.expression) is not NO_COLUMN
-    # A module, because draft imports words from this package.
-    expression = draft.quote_name(word.expression) if is_column else word.expression
-    return [Target("measure", table, "", expression, word.aggregate)]
-
-
-def read_condition(word: Word, text: str, index: SchemaIndex) -> list[tuple[Frame, float]]:
-    """Return the frame of a taught SQL condition, with its score."""
-    table = find_table(word.table, index)
-    condition = Filter(Ref(table, name=text), "where", (word.condition,), is_text=False)
-    return [(Frame(table, filters=(condition,)), 1.0)] if table else []
-
-
-def read_meaning(word: Word, linked: Linked) -> list[tuple[Frame, float]]:
-    # definitions.py composes, and composing needs links.
-    from recollect.apps.ask.interpret import definitions
-
-    return definitions.read_meaning(word, linked) if word.meaning else []
-
-
 def find_table(name: str, index: SchemaIndex) -> str:
     return next((each for each in index.tables if each.casefold() == name.casefold()), "")
 
 
-def find_figure(table: str, column: str, index: SchemaIndex) -> Target | None:
-    """Return the measure of a column that is added up or averaged when it is named; None if it is no measure."""
-    for each in index.model.measures:
-        if each.table == table and plain_name(each.expression) == column:
-            return measure_target(each)
-    return None
-
-
 def named_targets(name: str, index: SchemaIndex) -> list[Target]:
-    """Return what a taught target names: a table, `table.column`, or a name of the schema."""
+    """Return what a taught target names: a table, `table.column`, or a name of the schema. A column that is added up or
+    averaged when it is named is its measure."""
     table, _, column = name.rpartition(".")
     if found := find_table(name, index):
         return [Target("entity", found)]
     owner = find_table(table, index)
     for each in index.tables[owner].columns if owner else ():
         if each.casefold() == column.casefold():
-            return [find_figure(owner, each, index) or Target("column", owner, each)]
+            measures = (m for m in index.model.measures if m.table == owner and plain_name(m.expression) == each)
+            return [next(map(measure_target, measures), Target("column", owner, each))]
     exact = index.names.get(stem_phrase(name), {})
     best = max(exact.values(), default=0.0)
     return [target for target, score in exact.items() if score == best]

@@ -11,7 +11,7 @@ from typing import Any
 
 from recollect.apps.ask.interpret.compose import WIDTH, compose
 from recollect.apps.ask.interpret.finish import finish
-from recollect.apps.ask.interpret.followup import follow_up, points_back, uses_last_rows
+from recollect.apps.ask.interpret.followup import follow_up, is_last_rows, points_back
 from recollect.apps.ask.interpret.frame import Filter, Frame, Period, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.link import DefaultFilter, Linked, find_table
@@ -81,7 +81,7 @@ def implies_figure(draft: Draft) -> bool:
 def refer_back(draft: Draft) -> Draft:
     """Return a reading of a question that points to the last answer, with what speaks against it: it ignores these
     rows, or says nothing else about them."""
-    if not uses_last_rows(draft.state):
+    if not any(map(is_last_rows, draft.state.facts)):
         return add_features(draft, ("follow_ignored", 1.0))
     frame = draft.frame
     is_new = frame.conditions > 1 or frame.columns or frame.metrics or frame.groups or frame.order

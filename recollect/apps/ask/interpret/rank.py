@@ -41,11 +41,9 @@ WEIGHTS: Mapping[str, float] = {
     "count_then_column": -0.8,
     "ranked_nothing": -2.0,
     "measure_listed": -2.0,
-    "column_summed": -1.2,
     "price_summed": -0.6,
     "flag_shown": -1.0,
     "flag_elsewhere": -1.5,
-    "absence_guessed": -1.0,
     "second_figure": -1.5,
     "counted_total": -1.2,  # "total sales" is seldom the number of sales
     "named_figure": 1.5,  # the model calls a figure so

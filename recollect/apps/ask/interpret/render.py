@@ -16,7 +16,6 @@ from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Group, 
 from recollect.apps.ask.interpret.index import SchemaIndex
 from recollect.apps.ask.interpret.joins import Path, Step
 from recollect.apps.ask.interpret.words import split_name
-from recollect.apps.ask.semantic.model import Join
 from recollect.apps.ask.sql_text import write_sql
 
 # What a column and the values become, by comparison.
@@ -151,28 +150,22 @@ def build_query(frame: Frame, index: SchemaIndex, keys_of: str = "") -> exp.Sele
     shown, keys = grouped_columns(frame, query) if is_grouped else (listed_columns(frame, query), [])
     metrics = [metric_expression(metric, query) for metric in frame.metrics]
     orders = [order_expression(order, frame, metrics, query) for order in frame.order]
-    orders = orders or default_order(frame, shown, metrics)
+    if not orders and metrics and frame.groups:
+        orders = default_order(frame, shown, metrics)
     havings = [having_expression(each, query) for each in frame.having]
     query.wheres += where_expressions(frame, query)
-    pairs = zip(frame.metrics, metrics, strict=True)
-    shown += [exp.alias_(compute(each, made, frame, query), metric_title(each), quoted=True) for each, made in pairs]
+    for metric, made in zip(frame.metrics, metrics, strict=True):
+        shown.append(exp.alias_(compute(metric, made, frame, query), metric_title(metric), quoted=True))
     if keys_of:
         shown = [column_expression(index.tables[keys_of].key[0], query.reach(keys_of))]
-    select = query.select(unique_names(shown)).group_by(*dict.fromkeys(keys), copy=False)
-    select = select.having(*havings, copy=False)
+    select = query.select(unique_names(shown)).group_by(*dict.fromkeys(keys), copy=False).having(*havings, copy=False)
     if not is_grouped and (query.has_fan_out or repeats_values(frame, index)):
         select = select.distinct(copy=False)
-    if orders and frame.limit and frame.within:
-        return keep_first_of_each(select, frame, orders, query)
-    if orders and frame.with_ties:
-        return keep_first(select, frame.limit or 1, orders)
-    return add_order(select, frame.limit, orders)
+    return keep_rows(select, frame, orders, query)
 
 
 def default_order(frame: Frame, shown: Sequence[exp.Expr], metrics: Sequence[exp.Expr]) -> list[exp.Ordered]:
     """Order figures as people read them: by time and other groups as shown, and a single group by its figure."""
-    if not metrics or not frame.groups:
-        return []
     if len(frame.groups) == 1 and not frame.groups[0].grain:
         return [exp.Ordered(this=metrics[0].copy(), desc=True, nulls_first=False)]
     return [exp.Ordered(this=each.unalias().copy(), nulls_first=True) for each in shown]
@@ -186,7 +179,12 @@ def repeats_values(frame: Frame, index: SchemaIndex) -> bool:
     return frame.is_distinct or (bool(shown) and not frame.order and own.isdisjoint(shown))
 
 
-def add_order(select: exp.Select, limit: int | None, orders: list[exp.Ordered]) -> exp.Select:
+def keep_rows(select: exp.Select, frame: Frame, orders: list[exp.Ordered], query: Query) -> exp.Select:
+    """Order the rows and keep as many as the frame says, with all that share the last place if it says so."""
+    if orders and frame.limit and frame.within:
+        return keep_first_of_each(select, frame, orders, query)
+    if orders and frame.with_ties:
+        return keep_places(select, frame.limit or 1, exp.Window(this=exp.Rank(), order=exp.Order(expressions=orders)))
     shown = [each.unalias() for each in select.selects]
     hidden = [order for order in orders if order.this not in shown]
     if hidden and select.args.get("distinct"):
@@ -196,12 +194,7 @@ def add_order(select: exp.Select, limit: int | None, orders: list[exp.Ordered]) 
         for order in hidden:
             order.set("this", (exp.Max if order.args.get("desc") else exp.Min)(this=order.this))
     select = select.order_by(*orders, copy=False) if orders else select
-    return select.limit(limit, copy=False) if limit is not None else select
-
-
-def keep_first(select: exp.Select, limit: int, orders: list[exp.Ordered]) -> exp.Select:
-    """Keep the first rows and all that share their place."""
-    return keep_places(select, limit, exp.Window(this=exp.Rank(), order=exp.Order(expressions=orders)))
+    return select.limit(frame.limit, copy=False) if frame.limit is not None else select
 
 
 def keep_first_of_each(select: exp.Select, frame: Frame, orders: list[exp.Ordered], query: Query) -> exp.Select:
@@ -283,7 +276,7 @@ def group_expressions(group: Group, query: Query) -> list[exp.Expr]:
     """Return what a group is shown by; rows are shown by their label."""
     ref = group.of
     if group.grain:
-        return [grain_expression(moment_expression(ref, query), group.grain, query.index.dialect)]
+        return [grain_expression(ref, group.grain, query)]
     if ref.column or ref.expression:
         return [ref_expression(ref, query)]
     info, alias = query.index.tables[ref.table], query.reach(ref.table, ref.via)
@@ -322,14 +315,11 @@ def grouped_columns(frame: Frame, query: Query) -> tuple[list[exp.Expr], list[ex
     return shown, [each.unalias() for each in (*keys, *labels)]
 
 
-def moment_expression(ref: Ref, query: Query) -> exp.Expr:
-    """Return a moment as one. A text that says when is enough for SQLite and MySQL, which convert it themselves."""
-    made = ref_expression(ref, query)
-    is_text = query.index.column_of(ref).type == "text" and query.index.dialect in ("postgres", "duckdb")
-    return exp.cast(made, "TIMESTAMP") if is_text else made
-
-
-def grain_expression(moment: exp.Expr, grain: str, dialect: str) -> exp.Expr:
+def grain_expression(ref: Ref, grain: str, query: Query) -> exp.Expr:
+    """Return the span of time that a moment is in, as text."""
+    moment, dialect = ref_expression(ref, query), query.index.dialect
+    if query.index.column_of(ref).type == "text" and dialect in ("postgres", "duckdb"):
+        moment = exp.cast(moment, "TIMESTAMP")  # SQLite and MySQL convert a text that says when themselves
     if grain == "week" and dialect == "mysql":  # sqlglot would write %V, which begins weeks on Sunday
         return exp.Anonymous(this="DATE_FORMAT", expressions=[moment, exp.Literal.string("%x-%v")])
     if grain == "week" and dialect != "sqlite":  # ISO weeks, which do not end with the year; older SQLite has none
@@ -353,22 +343,18 @@ def listed_columns(frame: Frame, query: Query) -> list[exp.Expr]:
     about, and a few others. Rows without a name are shown with the names of the rows that they belong to."""
     if frame.columns:
         return shown_columns(frame.columns, query)
-    asked = [ref for ref in frame.refs() if ref.table == frame.subject and ref.column and not ref.via]
-    shown = shown_columns(row_refs(frame.subject, query.index, asked), query)
+    table, index = frame.subject, query.index
+    asked = [ref for ref in frame.refs() if ref.table == table and ref.column and not ref.via]
+    shown = shown_columns(row_refs(table, index, asked), query)
+    joins = [] if index.tables[table].label or table != query.base else index.model.joins
+    parents = [
+        each.to for each in joins
+        if each.table == table != each.to and index.tables[each.to].label and not index.joins.parallel(table, each.to)
+    ]  # fmt: skip
     query.is_optional = True
-    for join in find_parents(frame.subject, query):
-        shown[1:1] = shown_columns([Ref(join.to)], query)
+    shown[1:1] = shown_columns([Ref(parent) for parent in parents[:MAX_PARENTS]], query)
     query.is_optional = False
     return shown
-
-
-def find_parents(table: str, query: Query) -> list[Join]:
-    """Return the joins to the rows that a row without a name of its own belongs to."""
-    joins = [each for each in query.index.model.joins if each.table == table != each.to and table == query.base]
-    named = [
-        each for each in joins if query.index.tables[each.to].label and not query.index.joins.parallel(table, each.to)
-    ]
-    return [] if query.index.tables[table].label else named[:MAX_PARENTS][::-1]
 
 
 def row_refs(table: str, index: SchemaIndex, asked: Sequence[Ref] = ()) -> tuple[Ref, ...]:
@@ -414,7 +400,13 @@ def compute(metric: Metric, made: exp.Expr, frame: Frame, query: Query) -> exp.E
     if metric.compute == "share":
         return percentage(made, exp.Window(this=exp.Sum(this=made.copy())), query)
     if metric.compute == "growth":
-        before = find_before(made, frame, query)
+        moments = [group_expressions(each, query)[0] for each in frame.groups if each.grain]
+        others = [part for each in frame.groups if not each.grain for part in group_expressions(each, query)]
+        if not moments:
+            raise CannotRender("growth needs a period to group by")
+        # The figure of the period before, within each of the other groups.
+        order = exp.Order(expressions=[exp.Ordered(this=moments[0])])
+        before = exp.Window(this=exp.Lag(this=made.copy()), partition_by=others, order=order)
         return percentage(made - before, nonzero(before), query)
     if metric.compute == "rate":
         conditions = [condition_expression(each, query) for each in part.filters]
@@ -424,16 +416,6 @@ def compute(metric: Metric, made: exp.Expr, frame: Frame, query: Query) -> exp.E
         later, earlier = (sum_where(period_expression(each, query), metric, query) for each in part.periods)
         return percentage(later - earlier, nonzero(earlier), query)
     return made
-
-
-def find_before(made: exp.Expr, frame: Frame, query: Query) -> exp.Expr:
-    """Return the figure of the period before, within each of the other groups."""
-    moments = [group_expressions(each, query)[0] for each in frame.groups if each.grain]
-    others = [part for each in frame.groups if not each.grain for part in group_expressions(each, query)]
-    if not moments:
-        raise CannotRender("growth needs a period to group by")
-    order = exp.Order(expressions=[exp.Ordered(this=moments[0])])
-    return exp.Window(this=exp.Lag(this=made.copy()), partition_by=others, order=order)
 
 
 def sum_where(condition: exp.Expr, metric: Metric, query: Query) -> exp.Expr:

@@ -12,7 +12,7 @@ from recollect.apps.ask.interpret.rank import Feature, score
 
 FactKind = Literal[
     "start", "show", "entity", "metric", "group", "filter", "period", "having", "exists", "order", "superlative",
-    "limit", "grain", "distinct", "both", "compute", "compare", "define", "chart", "when", "arrival",
+    "limit", "grain", "distinct", "both", "compute", "compare", "define", "chart", "arrival",
 ]  # fmt: skip
 
 

@@ -48,6 +48,7 @@ def without_void_rows(frame: Frame, work: Work) -> Frame:
     """Leave out cancelled rows where amounts are added up and the question says nothing about them."""
     void = find_void_rows(base_table(frame, work.index), work.index) if adds_up_amounts(frame, work.index) else None
     asked = {(fact.target.table, fact.target.column) for fact in work.state.facts}
+    asked |= {(each.of.table, each.of.column) for each in frame.filters}
     if void is None or (void.of.table, void.of.column) in asked:
         return frame
     return replace(frame, filters=(*frame.filters, replace(void, is_default=True)))
@@ -321,12 +322,22 @@ def count_strays(frame: Frame, base: str, work: Work) -> int:
     named = named_tables(work)
     strays = 0
     filters = (*frame.filters, *(inner for each in frame.existence for inner in each.filters))
-    compared = (each.of for each in filters if not each.is_text)
-    for ref in (*frame.shown, *(metric.of for metric in frame.metrics), *compared):
+    compared = ((each.of, find_owners(each, work)) for each in filters)
+    shown = ((ref, None) for ref in (*frame.shown, *(metric.of for metric in frame.metrics)))
+    for ref, owners in (*shown, *compared):
         on_way = {step.source for step in work.index.joins.path(base, ref.table) or ()}
         nearer = on_way if ref.table in named else on_way | named
+        nearer = nearer if owners is None else nearer & owners
         strays += has_twin(ref, nearer - {ref.table}, work.index)
     return strays
+
+
+def find_owners(condition: Filter, work: Work) -> set[str] | None:
+    """Return the tables in which the words of a text condition are a value; None if the condition is about numbers."""
+    if not condition.is_text:
+        return None
+    links = (link for links in work.linked.links for link in links if link.kind == "value")
+    return {link.target.table for link in links if link.value in condition.values}
 
 
 def sums_prices(frame: Frame, base: str, work: Work) -> bool:

@@ -22,7 +22,6 @@ from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import Features
 from recollect.apps.ask.interpret.render import base_table
 from recollect.apps.ask.interpret.state import Fact, State
-from recollect.apps.ask.interpret.words import find_operators
 
 SEVERAL = 5  # rows of a superlative in the plural
 NEGATED = {
@@ -72,6 +71,17 @@ class Work:
     guessed_moment: str = ""  # the date that is meant, where the question does not say which
     ranks_within: bool = False  # the groups that were asked for are not ranked, but something within each of them
     averaged_grain: bool = False  # the first span of time is what a figure is averaged over
+    last: Frame | None = None  # the frame that a follow-up changes
+
+    @classmethod
+    def from_frame(cls, frame: Frame, state: State, linked: Linked) -> Work:
+        """Return the last answered frame as a frame in the making. What nobody asked for is decided again."""
+        filters = [(each, Fact("filter", -1)) for each in frame.filters if not each.is_default]
+        return cls(
+            linked, state, frame.subject, list(frame.metrics), list(frame.groups), list(frame.columns), filters,
+            list(frame.periods), list(frame.having), list(frame.existence), list(frame.order), frame.limit,
+            frame.with_ties, last=frame,
+        )  # fmt: skip
 
     @property
     def index(self) -> SchemaIndex:
@@ -98,8 +108,10 @@ class Work:
         return [fact for fact in self.facts("entity") if not fact.in_where]
 
     def set_limit(self, number: int | None) -> None:
-        """Keep so many rows; without a number, several if the question asks for them, else the first one and all that
-        share its place."""
+        """Keep so many rows; without a number, as many as before, several if the question asks for them, or the first
+        one and all that share its place."""
+        if number is None and self.limit is not None:
+            return
         self.with_ties = number is None and not self.ranks_several
         self.limit = number or (SEVERAL if self.ranks_several else 1)
 
@@ -117,38 +129,19 @@ class Work:
         if amount:
             self.features.append((name, float(amount)))
 
-    def guess(self, text: str) -> None:
-        self.guesses.append(text)
-
-    def is_each(self, fact: Fact) -> bool:
-        """Whether a group was asked for with "each" or "per", not with "by"."""
-        operators = find_operators(self.linked.tokens[max(0, fact.at - 1) : fact.at])
-        return all(each.value != "by" for each in operators)
-
-    def count_parts(self) -> int:
-        """Return how many of the groups are what the others are ranked within."""
-        asked = len(dict.fromkeys(self.refs("group"))) if self.ranks_within else 0
-        return asked if asked < len(set(self.groups)) else 0
-
     def frame(self) -> Frame:
-        distinct = bool(self.facts("distinct"))
+        parts = len(set(self.refs("group"))) if self.ranks_within else 0
         return Frame(
             self.subject, tuple(dict.fromkeys(self.metrics)), tuple(dict.fromkeys(self.groups)),
             tuple(dict.fromkeys(self.columns)), tuple(dict.fromkeys(each for each, _ in self.filters)),
             tuple(self.periods), tuple(self.having), tuple(self.existence), tuple(self.order), self.limit,
-            self.with_ties, distinct, self.count_parts(),
+            self.with_ties, bool(self.facts("distinct")), parts if parts < len(set(self.groups)) else 0,
         )  # fmt: skip
 
 
 def make_ref(target: Target, index: SchemaIndex) -> Ref:
-    name = "" if target.column or target.kind == "entity" else first_name(target, index)
-    return Ref(target.table, target.column, target.expression, name, target.via)
-
-
-def first_name(target: Target, index: SchemaIndex) -> str:
-    return next((each.names[0] for each in index.model.measures if each.expression == target.expression), "amount")
-
-
-def is_identifying(ref: Ref, index: SchemaIndex) -> bool:
-    info = index.tables[ref.table]
-    return not ref.column or ref.column in info.key or ref.column in info.label
+    """Return the place of a target in a frame; an expression has the name of its measure."""
+    if target.column or target.kind == "entity":
+        return Ref(target.table, target.column, target.expression, via=target.via)
+    names = (each.names[0] for each in index.model.measures if each.expression == target.expression)
+    return Ref(target.table, target.column, target.expression, next(names, "amount"), target.via)

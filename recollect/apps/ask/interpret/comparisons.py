@@ -1,0 +1,131 @@
+"""Computed figures: shares, rates, growth, and periods or values that are compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, timedelta
+from functools import partial
+from typing import cast
+
+from recollect.apps.ask.interpret.conditions import find_moment
+from recollect.apps.ask.interpret.frame import Grain, Group, Metric, Order, Part, Period, Ref
+from recollect.apps.ask.interpret.ordering import group_shown
+from recollect.apps.ask.interpret.periods import Unit, start_of
+from recollect.apps.ask.interpret.work import Work
+
+MOST_MONTHS = 200  # days above which a period is compared with the year before
+GRAINS: tuple[tuple[int, Grain], ...] = ((1, "day"), (7, "week"), (31, "month"), (92, "quarter"))
+
+
+def add_compute(work: Work) -> None:
+    """Shares and growth change how the first figure is shown."""
+    for fact in work.facts("compute"):
+        work.note("left_over", not COMPUTES[fact.text](work))
+
+
+def add_share(work: Work) -> bool:
+    """Show the share of each group in the total, or the rate of the rows that meet a condition."""
+    if all(group.grain for group in work.groups) and add_rate(work):
+        return True
+    is_possible = bool(work.metrics and work.groups)
+    if is_possible:
+        work.metrics[0] = replace(work.metrics[0], compute="share")
+    return is_possible
+
+
+def add_rate(work: Work) -> bool:
+    """`what percentage of orders was cancelled`: the last condition says which part of the figure is meant."""
+    first = work.metrics[0] if work.metrics else Metric("count", Ref(work.subject))
+    if work.having or first.aggregate not in ("count", "sum") or first.per:
+        return False
+    if work.existence:
+        part = Part(existence=(work.existence.pop(),))
+    elif work.filters:
+        last = max(work.filters, key=lambda each: each[1].at)
+        work.filters.remove(last)
+        part = Part(filters=(last[0],))
+    else:
+        return False
+    work.metrics, work.columns = [replace(first, compute="rate", part=part)], []
+    return True
+
+
+def add_growth(work: Work) -> bool:
+    """Show the growth since the period before: by month, unless the question groups by another span of time."""
+    moment = find_moment(work, work.base)
+    is_grouped = any(group.grain for group in work.groups)
+    if not is_grouped and moment is not None:
+        work.groups.append(Group(moment, cast(Grain, work.linked.vocabulary.grain or "month")))
+    if not work.metrics or (moment is None and not is_grouped):
+        return False
+    work.metrics.insert(1, replace(work.metrics[0], compute="growth"))
+    return True
+
+
+def rank_by_growth(work: Work, *, is_descending: bool) -> bool:
+    """Rank groups by how much their figure grew; return whether there are a figure and a date. What is compared is this
+    year and the same time of the year before; if a short period was named, that and the one before."""
+    moment = find_moment(work, work.base)
+    work.set_limit(work.state.limit)
+    if not work.metrics or moment is None:
+        return False
+    given = [(each.start, each.end) for each in work.periods if each.start and each.end]
+    today = work.linked.today
+    start, end = map(date.fromisoformat, given[0]) if given else (date(today.year, 1, 1), today + timedelta(days=1))
+    before = (shift_year(start), shift_year(end))
+    if given and (end - start).days <= MOST_MONTHS:
+        before = (start - (end - start), start)
+    periods = tuple(Period(moment, a.isoformat(), b.isoformat()) for a, b in ((start, end), before))
+    group_shown(work, work.metrics[0])
+    work.groups = work.groups or [Group(Ref(work.subject))]
+    work.metrics = [replace(work.metrics[0], compute="change", part=Part(periods=periods))]
+    work.periods, work.order = [], [Order("metric", 0, is_descending)]
+    return True
+
+
+def shift_year(day: date) -> date:
+    return day.replace(year=day.year - 1, day=min(day.day, 28) if day.month == 2 else day.day)
+
+
+def add_comparison(work: Work) -> None:
+    """`compare 2021 and 2022`: a figure for each year, or for each value of the column."""
+    if not work.facts("compare"):
+        return
+    if not work.metrics or not all(map(can_compare, work.periods)):
+        work.note("left_over")
+        return
+    counted = Counter(each.of for each, _ in work.filters if each.op == "=")
+    is_split = work.last is not None and any(each.grain for each in work.groups)
+    compared = [Group(each.of, compared_grain(each)) for each in work.periods if each.others and not is_split]
+    compared += [Group(ref) for ref, count in counted.items() if count > 1]
+    work.groups += [group for group in compared[:1] if group not in work.groups]
+    work.note("left_over", 0 if work.groups else 0.5)
+
+
+def can_compare(period: Period) -> bool:
+    """Return whether the unit that ranges are grouped by tells them apart: each lies in one of its own. A fiscal year
+    lies in two calendar years."""
+    if not period.others:
+        return True
+    grain = cast(Unit, compared_grain(period))
+    bounds = [(date.fromisoformat(start), date.fromisoformat(end)) for start, end in period.ranges if start and end]
+    first = [start_of(start, grain) for start, _ in bounds]
+    last = [start_of(end - timedelta(days=1), grain) for _, end in bounds]
+    return first == last and len(set(first)) == len(period.ranges)
+
+
+def compared_grain(period: Period) -> Grain:
+    """Return the unit that tells the ranges apart: the same months of two years differ by year."""
+    starts = [start or "" for start, _ in period.ranges]
+    if len({start[4:] for start in starts}) == 1:
+        return "year"
+    days = (date.fromisoformat(period.end or starts[0]) - date.fromisoformat(starts[0])).days
+    return next((grain for longest, grain in GRAINS if days <= longest), "year")
+
+
+COMPUTES: dict[str, Callable[[Work], bool]] = {
+    "share": add_share, "rate": add_rate, "growth": add_growth,
+    "fastest": partial(rank_by_growth, is_descending=True), "slowest": partial(rank_by_growth, is_descending=False),
+}  # fmt: skip
