@@ -88,7 +88,8 @@ def judge_match(sentence: Sentence, rule: Rule, match: re.Match[str], book: Rule
         return None
     start, end = trim_value(sentence.text, match.span("value"), book)
     value = sentence.said[start:end]
-    is_pointing = compile_pattern(book.pointing).match(sentence.text, match.start("value"), end)
+    # "Loyal means those with five orders" points at the rows that the term describes.
+    is_pointing = not rule.defines and compile_pattern(book.pointing).match(sentence.text, match.start("value"), end)
     reason = "vague" if is_pointing else find_refusal(value, rule, book)
     if reason:
         return Rejection(reason, match[0].strip())
@@ -320,7 +321,8 @@ class TurnReader:
             for cue in compile_pattern(rf"(?:{book.cues['takes_back']}[,;:!.—–-]*)+").finditer(self.text):
                 before = [fact for fact in self.facts if fact.span[0] < cue.start()]
                 last = max(before, key=lambda fact: fact.span, default=None)
-                end = SENTENCE_END.search(self.text, cue.end()).start()
+                found = SENTENCE_END.search(self.text, cue.end())
+                end = found.start() if found else len(self.text)
                 if last and not self.text[last.span[1] : cue.start()].strip(MARKS) and end > cue.end():
                     self.correct_fact(last, trim_value(self.text, (cue.end(), end), book), book)
 
