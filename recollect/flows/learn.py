@@ -17,8 +17,9 @@ from recollect.flows.dependencies import Dependencies
 from recollect.flows.reason import extract_facts, get_room, shorten
 from recollect.learning.amendments import build_changes, reports_change
 from recollect.learning.asked_keys import find_named_keys, is_everything
+from recollect.learning.document_turns import HOST
 from recollect.learning.evidence import build_evidence, build_retractions, drop_repeated
-from recollect.learning.extract import extract
+from recollect.learning.extract import STATED, extract
 from recollect.learning.reconcile import reconcile
 from recollect.learning.rules import rulebooks
 from recollect.recall.lexemes import count_tokens, lexemes
@@ -26,7 +27,7 @@ from recollect.store.database import Statement
 from recollect.store.memories import Holder, Known, Lookup
 from recollect.store.work import advance_statement, move_learned
 from recollect.threads import run_in_thread
-from recollect.values.conversation import Turn
+from recollect.values.conversation import DATABASE_HOST, Turn
 from recollect.values.memory import Evidence, Extraction, LearnedBy, Memory, Rejection
 from recollect.values.work import Job
 
@@ -35,16 +36,20 @@ REASONED_PAGE = 20  # turns a model reads in one go
 TURN_TOKENS = 16  # of the marks around a turn
 RULES = "rules"
 KEPT_CHARS = 8_000
+QUESTION_HOSTS = (DATABASE_HOST, HOST)  # applications whose messages are questions
 INLINE_CHARS = 1_000  # of text that are analysed in the event loop: a few milliseconds
 
 
 def extract_turn(turn: Turn) -> Extraction:
-    """Return what the rules find in a turn. Short turns are cached, because they are read again for an episode."""
-    return (
-        _extract_cached(turn.text, turn.role)
-        if len(turn.text) <= KEPT_CHARS
-        else extract(turn.text, turn.role, rulebooks())
-    )
+    """Return what the rules find in a turn. Short turns are cached, because they are read again for an episode. Of a
+    question to a database or to documents only values with a name are kept: the rest is what it asks for."""
+    is_short = len(turn.text) <= KEPT_CHARS
+    found = _extract_cached(turn.text, turn.role) if is_short else extract(turn.text, turn.role, rulebooks())
+    if (turn.data or {}).get("host") not in QUESTION_HOSTS:
+        return found
+    asked = [Rejection("question", fact.value) for fact in found.facts if fact.rule == STATED]
+    named = [fact for fact in found.facts if fact.rule != STATED]
+    return replace(found, facts=named, rejected=[*found.rejected, *asked])
 
 
 @lru_cache(maxsize=1000)

@@ -27,6 +27,7 @@ from recollect.store.store import Append
 from recollect.store.upkeep import Usage
 from recollect.threads import run_in_thread
 from recollect.values.conversation import (
+    DATABASE_HOST,
     Conversation,
     Recorded,
     Turn,
@@ -44,7 +45,6 @@ INLINE = 100  # turns checked in the event loop; more are checked in a thread
 INLINE_CHARS = 5_000  # characters analyzed in the event loop
 PAGE_CHARS = 100_000  # characters analyzed at once in a thread
 MAX_INDEX = 2**31 - 1
-DATABASE_HOST = "sql"  # in the data of turns that apps/ask records
 
 
 def compute_expiry(settings: Settings, turns: Sequence[Turn], now: datetime) -> datetime | None:

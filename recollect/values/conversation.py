@@ -21,6 +21,7 @@ MAX_TURN_CHARS = 1_000_000
 MAX_DATA_CHARS = 1_000_000
 MAX_TURNS_AT_ONCE = 100_000
 NAME_CHARS = 80
+DATABASE_HOST = "sql"  # in the data of turns of questions to a database
 
 
 @dataclass(frozen=True, slots=True)

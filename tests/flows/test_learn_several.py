@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from recollect import Engine, InvalidInput, Lesson, Memory, NotFound, Scope
+from recollect import Engine, InvalidInput, Lesson, Memory, NotFound, Scope, Turn
 
 ALEX = Scope("alex")
 
@@ -80,3 +80,15 @@ async def test_a_lesson_that_comes_from_a_turn_is_forgotten_with_its_session(mem
 
     await memory.forget(Scope("alex", "monday"))
     assert shown(await memory.memories(ALEX, status=None)) == {"tea": "active"}
+
+
+@pytest.mark.parametrize(("data", "learned"), [(None, ["name", "fact"]), ({"host": "sql", "source": "shop"}, ["name"])])
+async def test_questions_to_a_database_state_nothing(
+    memory: Engine, data: dict[str, str] | None, learned: list[str]
+) -> None:
+    alex = Scope("alex", session="monday")
+    await memory.record(
+        alex, Turn("user", "My name is Alex. Our sales team uses the old warehouse in Leeds.", data=data)
+    )
+    await memory.settle(alex)
+    assert [each.key for each in await memory.memories(ALEX)] == learned
