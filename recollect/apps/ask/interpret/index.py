@@ -14,6 +14,7 @@ from typing import Literal
 from recollect.apps.ask.interpret import schema_roles
 from recollect.apps.ask.interpret.frame import Filter, Ref
 from recollect.apps.ask.interpret.joins import JoinGraph, join_name
+from recollect.apps.ask.interpret.misspelling import group_known_words
 from recollect.apps.ask.interpret.values import ValueIndex
 from recollect.apps.ask.interpret.words import Phrase, load_concepts, split_name, stem_phrase, stem_word
 from recollect.apps.ask.semantic import draft  # a module, because draft imports words from this package
@@ -120,6 +121,7 @@ class SchemaIndex:
     names: dict[Phrase, dict[Target, float]] = field(default_factory=dict)
     joined: dict[str, dict[Target, float]] = field(default_factory=dict)
     by_concept: dict[str, dict[Target, float]] = field(default_factory=dict)
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of names, values and operators, by first letter
     roles: frozenset[str] = frozenset()
     figures: dict[Target, float] = field(default_factory=dict)  # amounts of money, the likeliest revenue first
     people: tuple[str, ...] = ()
@@ -133,6 +135,7 @@ class SchemaIndex:
         for table in catalog.tables:
             index.tables[table.name] = make_table(table, entities.get(table.name), model)
         index.add_names()
+        index.words = group_known_words(index.names, index.values)
         index.people = tuple(table for table in index.tables if schema_roles.is_people(table, index))
         refers = Counter(join.table for join in model.joins)
         dated = [name for name, info in index.tables.items() if info.main_moment and refers[name]]

@@ -26,6 +26,7 @@ from recollect.apps.ask.interpret.index import (
     measure_target,
     plain_name,
 )
+from recollect.apps.ask.interpret.misspelling import respell
 from recollect.apps.ask.interpret.periods import Span, find_fiscal_start, find_periods, is_fiscal_word
 from recollect.apps.ask.interpret.render import CannotRender, render_keys
 from recollect.apps.ask.interpret.values import PLURAL, FoundValue, ValueIndex
@@ -65,6 +66,7 @@ STATES, STATE = {"open": ENDS, "owed": PAID}, 0.93  # columns that say what has 
 WORD_OF_VALUE, MOST_SPELLINGS = 0.75, 4  # score of one word of values, and how many values may have it
 GUESSED = 0.3  # score of rows that an unknown word may stand for
 MOST_GUESSED = 2
+MISSPELT = 0.8  # score of a misspelt name
 PREFIX = 4  # letters that a shortened word must share with a name
 
 
@@ -188,6 +190,7 @@ def link_question(
     found += [link for link in link_states(tokens, index, day) if link.start not in valued]
     found = keep_highest_tier(found)
     found += link_words_of_values(tokens, found, known)
+    found += link_misspelt(tokens, found, index)
     found += [*link_texts(tokens, found), *link_unknown(tokens, found, index)]
     linked.links = [[] for _ in tokens]
     for link in dict.fromkeys(found):
@@ -380,6 +383,21 @@ def link_operators(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link
         found += [Link(start, end, "role", value=each) for each in roles]
     longer = [cover([link]) for link in found if link.kind == "operator"]
     yield from (link for link in found if not any(cover([link]) < each for each in longer))
+
+
+def link_misspelt(tokens: Sequence[Token], found: Sequence[Link], index: SchemaIndex) -> Iterator[Link]:
+    """Link words that nothing explains to the names, values and operators that they misspell."""
+    respelt = respell(tokens, cover(found), index.words)
+    changed = {at for at, token in enumerate(respelt) if token != tokens[at]}
+    if changed:
+        links = (
+            *link_names(respelt, index),
+            *link_values(respelt, index, index.values),
+            *link_operators(respelt, index),
+        )
+        for link in links:
+            if not changed.isdisjoint(cover([link])):
+                yield replace(link, score=link.score * MISSPELT)
 
 
 def cover(links: Iterable[Link]) -> set[int]:

@@ -65,6 +65,10 @@ class ValueIndex:
         made.last = self.last
         return made
 
+    def list_stems(self) -> Iterator[tuple[str, ...]]:
+        """Yield the stems of each value."""
+        return (entry.stems for entries in self.entries.values() for entry in entries)
+
     def match(self, tokens: Sequence[Token], at: int) -> Iterator[tuple[int, Entry, float]]:
         """Yield (end, value, how much the words differ from it) for the values named from this token on."""
         for entry in self.entries.get(tokens[at].stem, ()):

@@ -214,6 +214,11 @@ def load_concepts() -> Mapping[Phrase, frozenset[str]]:
     return {phrase: frozenset(each) for phrase, each in found.items()}
 
 
+def list_operator_words() -> list[Phrase]:
+    """Return the phrases of all operators, as stems."""
+    return list(load_operators()[0])
+
+
 @cache
 def longest_operator() -> int:
     return max(len(phrase) for table in load_operators() for phrase in table)
