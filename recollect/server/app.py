@@ -49,11 +49,6 @@ ROUTES = (
     operate.installation,
     operate.health,
 )
-DESCRIPTION = """Long-term memory for chat and agent applications. Every route is one verb of the library. The
-[console](/console/) shows the same data to people.
-
-Writes take an `Idempotency-Key`. Errors are `{"error": {"code", "message", "field"?}}`. Every response has an
-`X-Request-Id`; send one to use your own."""
 
 
 def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None = None) -> FastAPI:
@@ -81,7 +76,7 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
     app = FastAPI(
         title="Recollect",
         version=own_version(),
-        description=DESCRIPTION,
+        description=routing.OPENAPI["description"],
         openapi_tags=routing.OPENAPI["tags"],
         lifespan=lifespan,
         docs_url=None,  # the console serves /docs, without assets from the network
