@@ -93,13 +93,7 @@ def describe_setting(each: Field[Any], in_force: Settings, reading: SettingsTrac
     origin = "default" if found is None else f"from {'the ' if found.file is None else ''}{found.place}"
     if value != getattr(reading.settings, each.name):
         origin = "set at startup, or changed in its file since"
-    return {
-        "value": text,
-        "default": default,
-        "origin": origin,
-        "meta": meta,
-        "is_changed": value != each.default,
-    }
+    return {"value": text, "default": default, "origin": origin, "meta": meta, "is_changed": value != each.default}
 
 
 def mask_setting(value: object) -> str:
