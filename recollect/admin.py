@@ -85,9 +85,7 @@ async def database_status(settings: Settings) -> DatabaseStatus:
     embedded = None if settings.dsn else await asyncio.to_thread(embedded_status, settings)
     if embedded and not embedded.running:
         return DatabaseStatus(embedded, None)
-    async with AsyncExitStack() as stack:
-        owner_dsn, _, _ = await bootstrap.find_server(stack, settings)
-        owner = await stack.enter_async_context(open_connection(owner_dsn))
+    async with use_server(settings) as (owner_dsn, _), open_connection(owner_dsn) as owner:
         schema = await migrations.read_status(owner)
         extensions = await fetch_rows(owner, "server.extensions")
     parameters = conninfo_to_dict(owner_dsn).items()
@@ -112,21 +110,20 @@ def embedded_status(settings: Settings) -> Embedded:
 async def stop(settings: Settings) -> Embedded:
     """Stop an embedded server that was left running. Other processes that use it keep it until they end."""
 
-    def release(home: Path) -> None:
-        attachment = attach(home)
-        locate_site(home).keep_running.unlink(missing_ok=True)
-        attachment.detach()
+    def release() -> Embedded:
+        if embedded_status(settings).running:
+            home = bootstrap.get_home(settings)
+            attachment = attach(home)
+            locate_site(home).keep_running.unlink(missing_ok=True)
+            attachment.detach()
+        return embedded_status(settings)
 
-    embedded = await asyncio.to_thread(embedded_status, settings)
-    if embedded.running:
-        await asyncio.to_thread(release, bootstrap.get_home(settings))
-    return await asyncio.to_thread(embedded_status, settings)
+    return await asyncio.to_thread(release)
 
 
 async def migrate(settings: Settings) -> Migrated:
     """Bring the schema up to date, and repair roles, grants and policies that are missing or differ."""
-    async with AsyncExitStack() as stack:
-        owner_dsn, _, _ = await bootstrap.find_server(stack, settings)
+    async with use_server(settings) as (owner_dsn, _):
         async with open_connection(owner_dsn):
             pass  # raises one clear error if the server does not answer
         before, repaired = await migrations.migrate_and_repair(owner_dsn)
@@ -194,22 +191,26 @@ class UserStats:
 
 async def read_stats(settings: Settings, project: str, most: int) -> list[UserStats]:
     """Return what the users of a project have, the largest first."""
-    async with AsyncExitStack() as stack:
-        owner_dsn, app_dsn, _ = await bootstrap.find_server(stack, settings)
+    async with use_server(settings) as (owner_dsn, app_dsn):
         await bootstrap.prepare_schema(owner_dsn)
-        application = await stack.enter_async_context(connect_application(app_dsn, settings))
-        async with application.transaction():
+        async with connect_application(app_dsn, settings) as application, application.transaction():
             await fetch_rows(application, "server.become_operator")
             asked = {"project": project, "shared": project_scope_id(project), "most": most}
             return [UserStats(*row) for row in await fetch_rows(application, "report.stats", asked)]
 
 
 @asynccontextmanager
-async def connect_owner(settings: Settings) -> AsyncIterator[Owner]:
-    """Connect as the owner of the tables; the embedded server is started if necessary."""
+async def use_server(settings: Settings) -> AsyncIterator[tuple[str, str]]:
+    """Yield the DSNs of the owner and of the application; the embedded server is started if necessary."""
     async with AsyncExitStack() as stack:
-        owner_dsn, _, _ = await bootstrap.find_server(stack, settings)
-        yield await stack.enter_async_context(open_connection(owner_dsn))
+        owner_dsn, app_dsn, _ = await bootstrap.find_server(stack, settings)
+        yield owner_dsn, app_dsn
+
+
+@asynccontextmanager
+async def connect_owner(settings: Settings) -> AsyncIterator[Owner]:
+    async with use_server(settings) as (owner_dsn, _), open_connection(owner_dsn) as owner:
+        yield owner
 
 
 @asynccontextmanager
@@ -259,8 +260,7 @@ class Check:
 
 async def check(settings: Settings, scope: Scope | None = None) -> list[Check]:
     """Return all checks; with a scope, also whether its indexes have rows without a turn."""
-    async with AsyncExitStack() as stack:
-        owner_dsn, app_dsn, _ = await bootstrap.find_server(stack, settings)
+    async with use_server(settings) as (owner_dsn, app_dsn):
         async with open_connection(owner_dsn) as owner:
             facts = await migrations.read_facts(owner)
             schema = await migrations.read_status(owner)

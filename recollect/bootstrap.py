@@ -136,11 +136,7 @@ def connect_sync(settings: Settings | None = None, **given: Any) -> SyncEngine:
 
 
 async def build_dependencies(
-    stack: AsyncExitStack,
-    settings: Settings,
-    embedder: Embedder | None,
-    clock: Clock,
-    reasoner: Reasoner | None = None,
+    stack: AsyncExitStack, settings: Settings, embedder: Embedder | None, clock: Clock, reasoner: Reasoner | None = None
 ) -> Dependencies:
     """Return what an engine works with; the stack closes it in the right order."""
     from recollect.providers.files.reader import ConfinedReader

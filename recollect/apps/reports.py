@@ -10,13 +10,12 @@ from typing import Any
 
 from recollect.apps.ask.charts import build_chart, can_draw, draw_svg
 from recollect.apps.ask.sources.running import Rows
-from recollect.errors import describe_missing_extra
+from recollect.errors import describe_missing_extra, require_extra
 from recollect.values.report import (
     WEEK_COLUMNS,
     Day,
     Gauge,
     Report,
-    Week,
     count_week,
     describe_totals,
     format_percent,
@@ -31,95 +30,32 @@ SEARCH_NAMES = {
     "window": "the latest turns",
     "none": "nothing",
 }
-NUMBER = ' class="number"'
 CLIPS = re.compile(r' clip-path="[^"]*"|<defs>.*?</defs>', re.DOTALL)
-SIGNS = {"ok": "✓", "over": "▲", "under": "▼", "too few": "–", "not measured": "–"}
-
-STYLE = files("recollect.apps").joinpath("report.css").read_text("utf-8")
+FORMATS = {  # what templates need to show a report
+    "signs": {"ok": "✓", "over": "▲", "under": "▼", "too few": "–", "not measured": "–"},
+    **{each.__name__: each for each in (count_week, describe_totals, format_percent, format_value)},
+    "week_columns": WEEK_COLUMNS,
+}
 
 
 def render_page(report: Report) -> str:
-    title = f"Memory report: {escape(report.project)}"
-    totals = describe_totals(report.totals)
-    figures = "".join(f'<tr><th scope="row">{name}</th><td>{escape(fact)}</td></tr>' for name, fact in totals.items())
-    return "\n".join(
-        (
-            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{title}</title><style>\n{STYLE}</style></head><body>",
-            f"<header><h1>{title}</h1>",
-            f'<p class="quiet">{report.since:%d %B %Y} to {report.until:%d %B %Y, %H:%M} UTC</p>',
-            *(f'<p class="note">{escape(note)}</p>' for note in report.notes),
-            "</header>",
-            render_tiles(report),
-            render_gauges("Recommended changes", report.triggers, "recommended"),
-            render_gauges("Goals", report.goals, ""),
-            '<div class="charts">',
-            *(render_section(title, body) for title, body in draw_charts(report).items()),
-            "</div>",
-            render_weeks(report.asking),
-            render_section("Figures", f"<table>{figures}</table>"),
-            "</body></html>\n",
-        )
-    )
+    require_extra("server", "the report as a page")
+    from jinja2 import Environment, StrictUndefined
+
+    page, style = (files("recollect.apps").joinpath(f"report.{kind}").read_text("utf-8") for kind in ("html", "css"))
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    shown = {"report": report, "style": style, "charts": draw_charts(report), "draw_gauge": draw_gauge}
+    return environment.from_string(page).render(**shown, **FORMATS)
 
 
-def render_weeks(weeks: Sequence[Week]) -> str:
-    """Show per week how often a question needed a clarification, and how often a repeated one did not."""
-    if not weeks:
-        return ""
-    first, *counted = WEEK_COLUMNS
-    head = f'<th scope="col">{first}</th>' + "".join(f'<th scope="col"{NUMBER}>{name}</th>' for name in counted)
-    body = "".join(
-        f'<tr><th scope="row">{each.week}</th>'
-        + "".join(f"<td{NUMBER}>{count}</td>" for count in count_week(each))
-        + "</tr>"
-        for each in weeks
-    )
-    title = "<h2>Questions to databases per week</h2>"
-    return f"<section>{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></section>"
-
-
-def render_tiles(report: Report) -> str:
-    t = report.totals
-    figures = {
-        "requests": f"{t.requests:,}",
-        "users": f"{t.users:,}",
-        "sessions": f"{t.sessions:,}",
-        "used memory": format_percent(t.hit, t.requests),
-        "retrieval, p95": format_value(t.retrieval_p95, "ms"),
-    }
-    tiles = [
-        f'<div class="tile"><b>{value}</b><span class="quiet">{name}</span></div>' for name, value in figures.items()
-    ]
-    return f'<div class="tiles">{"".join(tiles)}</div>'
-
-
-def render_gauges(title: str, gauges: Sequence[Gauge], advice: str) -> str:
-    head = f'<th></th><th></th><th class="number">value</th><th class="number">limit</th><th></th><th>{advice}</th>'
-    rows = "".join(map(render_gauge, gauges))
-    return render_section(title, f'<table class="gauges"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
-
-
-def render_gauge(item: Gauge) -> str:
-    style = item.verdict.replace(" ", "-")
-    return (
-        f'<tr><td class="verdict {style}">{SIGNS[item.verdict]} {item.verdict}</td>'
-        f'<th scope="row">{escape(item.name)}<div class="note">{escape(item.note)}</div></th>'
-        f'<td class="number">{format_value(item.value, item.unit)}</td>'
-        f'<td class="number">{format_value(item.limit, item.unit)}</td>'
-        f"<td>{draw_gauge(item.value, item.limit, item.verdict in ('over', 'under'))}</td>"
-        f"<td>{escape(item.argues_for) if item.verdict == 'over' else ''}</td></tr>"
-    )
-
-
-def draw_gauge(value: float | None, limit: float, is_bad: bool) -> str:
+def draw_gauge(gauge: Gauge) -> str:
     """Draw a value on a scale that ends some way above its limit."""
+    value, limit = gauge.value, gauge.limit
     if value is None:
         return ""
     top = max(value, limit) * 1.25
     # Browsers show a value as good on the side of the limit where the optimum is.
-    optimum = value if not is_bad else 0 if value > limit else top
+    optimum = {"over": 0.0, "under": top}.get(gauge.verdict, value)
     zones = f'max="{top:g}" low="{limit:g}" high="{limit:g}" optimum="{optimum:g}"'
     return f'<meter class="gauge" {zones} value="{value:g}"></meter>'
 
@@ -183,7 +119,3 @@ def draw_bars(counts: Mapping[str, int]) -> str:
         if count
     ]
     return f'<table class="bars">{"".join(rows)}</table>' if rows else '<p class="quiet">none</p>'
-
-
-def render_section(title: str, body: str) -> str:
-    return f"<section><h2>{title}</h2>{body}</section>"

@@ -13,22 +13,12 @@ from typer.main import get_command
 
 from recollect.cli import ask, db, docs, log, memories, operate
 from recollect.cli.chat import chat
+from recollect.cli.options import OPTIONS
 from recollect.cli.output import EXIT_CODES, FAILED
 from recollect.errors import InvalidSetting, RecollectError
 
-HELP = (
-    "Long-term memory for chat and agent applications.\n\nBy default the data is in an embedded PostgreSQL server that"
-    " starts on demand. Set MEMORY_DB_CONNECTION_STRING to use another server."
-)
-EPILOG = (
-    "Exit codes: 0 success; 1 failed (conflict, schema, embedder, a check); 2 invalid command line, input or setting;"
-    " 3 not found; 4 PostgreSQL is unavailable, try again; 130 interrupted. Errors are one line on stderr; with --json"
-    ' an object {"error": {"code", "message", "field"}}.'
-)
-
 app = typer.Typer(
-    help=HELP,
-    epilog=EPILOG,
+    **OPTIONS["program"],
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},

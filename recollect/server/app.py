@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
+from recollect import Engine
 from recollect.bootstrap import connect, open_analyst, open_assistant, open_librarian, open_proxy
 from recollect.server.access import responses
 from recollect.server.access.caller import RateLimiter
@@ -33,27 +34,16 @@ from recollect.settings import Settings
 # FastAPI's own spans and logs would contain paths and messages that may name a user.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "operation_spans": False}
 ROUTES = (
-    verbs.routes,
-    chat.routes,
-    chat.completion_routes,
-    verbs.memory_routes,
-    verbs.ontology,
-    projects.routes,
-    projects.project_routes,
-    data_sources.routes,
-    text2sql.routes,
-    data_sources.query_routes,
-    answer_question.routes,
-    upload_ask.routes,
-    operate.routes,
-    operate.installation,
-    operate.health,
+    *(verbs.routes, chat.routes, chat.completion_routes, verbs.memory_routes, verbs.ontology),
+    *(projects.routes, projects.project_routes, data_sources.routes, text2sql.routes, data_sources.query_routes),
+    *(answer_question.routes, upload_ask.routes, operate.routes, operate.installation, operate.health),
 )
-DESCRIPTION = """Long-term memory for chat and agent applications. Every route is one verb of the library. The
-[console](/console/) shows the same data to people.
-
-Writes take an `Idempotency-Key`. Errors are `{"error": {"code", "message", "field"?}}`. Every response has an
-`X-Request-Id`; send one to use your own."""
+APPLICATIONS: Mapping[str, Callable[[Engine, Settings], AbstractAsyncContextManager[object]]] = {
+    "assistant": open_assistant,
+    "proxy": open_proxy,
+    "analyst": open_analyst,
+    "librarian": open_librarian,
+}
 
 
 def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None = None) -> FastAPI:
@@ -62,26 +52,20 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with connect(settings, worker=worker) as engine:
+        async with connect(settings, worker=worker) as engine, AsyncExitStack() as stack:
             observers = [app.state.metrics.time_call, *([traced.trace_call] if traced else [])]
             app.state.engine = observe_calls(engine, *observers)
-            async with (
-                open_assistant(app.state.engine, settings) as assistant,
-                open_proxy(app.state.engine, settings) as proxy,
-                open_analyst(app.state.engine, settings) as analyst,
-                open_librarian(app.state.engine, settings) as librarian,
-                mcp.run_session_manager(app),
-            ):
-                app.state.assistant, app.state.proxy, app.state.analyst = assistant, proxy, analyst
-                app.state.librarian = librarian
-                yield
+            for name, open_one in APPLICATIONS.items():
+                setattr(app.state, name, await stack.enter_async_context(open_one(app.state.engine, settings)))
+            await stack.enter_async_context(mcp.run_session_manager(app))
+            yield
         if traced:
             await traced.close()
 
     app = FastAPI(
         title="Recollect",
         version=own_version(),
-        description=DESCRIPTION,
+        description=routing.OPENAPI["description"],
         openapi_tags=routing.OPENAPI["tags"],
         lifespan=lifespan,
         docs_url=None,  # the console serves /docs, without assets from the network

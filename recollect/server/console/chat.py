@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
@@ -49,7 +49,7 @@ class Message:
 
 @pages.get("/chat", "chat.html")
 async def show_chat(
-    visit: Visit, session: str = "", at: int | None = None, sessions: int = 0, reach: str = "auto"
+    visit: Visit, session: str = "", at: int | None = None, sessions: int = 0, reach: Reach = "auto"
 ) -> Values:
     shown, scope = sessions + PAGE_SESSIONS, visit.scope("history", session)
     listed = await visit.engine.conversations(visit.scope("history"), limit=min(shown, MAX_SESSIONS))
@@ -87,10 +87,10 @@ def read_memory_use(turn: Turn) -> Mapping[str, Any]:
 
 @pages.post("/chat/send")
 async def send_message(
-    visit: Visit, message: str, memory: bool, history: bool, session: str = "", reach: str = "auto"
+    visit: Visit, message: str, memory: bool, history: bool, session: str = "", reach: Reach = "auto"
 ) -> Response:
     """Answer a message: as a stream of events for a script, else with a redirect to the page that shows it."""
-    ask = Ask(message, cast("Reach", reach), None, memory, history)
+    ask = Ask(message, reach, None, memory, history)
     scope = visit.scope("record", session)
     if EVENT_STREAM in visit.request.headers.get("accept", ""):
         pieces = await start_stream(visit.assistant.stream(scope, ask))

@@ -7,7 +7,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from functools import partial
 from typing import Any, Literal
@@ -33,6 +32,7 @@ STATUSES: Mapping[Shown, Sequence[Status] | None] = {  # by their name in the ad
     "all": None,
 }
 OWNERS: tuple[Owner, ...] = ("user", "project")
+LISTS: Mapping[Owner, str] = {"user": "memory", "project": "memory?owner=project"}
 PAGE_MEMORIES = 25
 MAX_COUNTED = 1_000  # memories that are counted by kind
 MAX_QUOTES = 5
@@ -51,26 +51,6 @@ def find_end(day: date | None) -> datetime | None:
 
 
 # The list -------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """The filters of the list, as in the address."""
-
-    owner: Owner
-    kind: Literal[MemoryKind, ""] = ""
-    status: Shown = ""
-    as_of: date | None = None
-
-    def link(self, **changes: str) -> str:
-        """Return the address of this list with some filters changed."""
-        given = {"owner": self.owner, "kind": self.kind, "status": self.status, "as_of": self.as_of} | changes
-        return link("memory", **(given | {"owner": "" if given["owner"] == "user" else given["owner"]}))
-
-    @property
-    def path(self) -> str:
-        """The path for forms that lead back here."""
-        return self.link().removeprefix("/console/")
 
 
 @pages.get("/memory")
@@ -94,7 +74,8 @@ async def show_memories(
     memories = await load(owner, kinds=[kind] if kind else None, limit=PAGE_MEMORIES, after=after or None)
     counts = {each: Counter(memory.kind for memory in await load(each, limit=MAX_COUNTED)) for each in OWNERS}
     values = {
-        "filters": Filters(owner, kind, status, as_of),
+        "owner": owner,
+        "filters": {"owner": "" if owner == "user" else owner, "kind": kind, "status": status, "as_of": as_of},
         "memories": memories,
         "next_page": str(memories[-1].id) if len(memories) == PAGE_MEMORIES else "",
         "is_paged": bool(after),
@@ -120,7 +101,7 @@ async def add_memory(
         typed = {"kind": kind, "key": key, "value": value, "owner": owner, "always": "on" if always else ""}
         return await show_memories(visit, owner, typed=typed, problem=visit.explain(error))
     notice = "shared" if memory.status == "pending" else "learned"
-    return redirect_back(Filters(owner).path, notice, f"memory-{memory.id}")
+    return redirect_back(LISTS[owner], notice, f"memory-{memory.id}")
 
 
 # One memory -----------------------------------------------------------------------------------------------------------
@@ -136,7 +117,6 @@ async def show_memory(visit: Visit, id: str = "", owner: Owner | None = None) ->
     others = [each for each in same_key if each not in versions and each.kind == memory.kind]
     related = sorted(others, key=lambda each: (each.valid_from, each.id), reverse=True)
     current = next((each for each in reversed(versions) if each.status in CURRENT), memory)
-    list_path = "memory" if whose == "user" else "memory?owner=project"
     return {
         "owner": whose,
         "memory": memory,
@@ -146,7 +126,7 @@ async def show_memory(visit: Visit, id: str = "", owner: Owner | None = None) ->
         "quotes": await load_quotes(visit, current.refs if whose == "user" else ()),
         "here": link("memory/one", id=memory.id, owner=whose).removeprefix("/console/"),
         # a key without access to user data came from the glossary
-        "list_path": list_path if visit.can("memories") else "terms",
+        "list_path": LISTS[whose] if visit.can("memories") else "terms",
     }
 
 

@@ -8,18 +8,16 @@ import re
 from dataclasses import Field, fields
 from typing import Any
 
-from markupsafe import Markup
 from starlette.responses import Response
 
-from recollect.apps.reports import SIGNS, draw_charts, draw_gauge
+from recollect.apps.reports import FORMATS, draw_charts, draw_gauge
 from recollect.errors import InvalidInput, InvalidSetting
 from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import redirect, render_page
 from recollect.server.console.visit import Visit
 from recollect.settings import Settings, SettingsTrace, format_setting, trace_settings
-from recollect.values import report as figures
 from recollect.values.data_source import mask_dsn
-from recollect.values.report import Gauge, Report
+from recollect.values.report import hide_user_names
 from recollect.values.work import LONGEST_LAG
 
 pages = Pages()
@@ -34,8 +32,7 @@ async def show_health(visit: Visit, days: str = "7") -> Values:
         raise InvalidInput("days", f"must be one of 7, 30 or 90, got {days!r}")
     health = await visit.engine.health()
     report = await visit.engine.report(scope, days=int(days)) if health.store == "ok" else None
-    # Drawing takes some tenths of a second.
-    formatted = await asyncio.to_thread(format_report, visit, report) if report else {}
+    named = report if report is None or visit.caller.can("audit") else hide_user_names(report)
     return {
         "days": int(days),
         "periods": PERIODS,
@@ -44,28 +41,11 @@ async def show_health(visit: Visit, days: str = "7") -> Values:
         "failing": {stage for trouble in (health.work.troubles if health.work else ()) for stage in trouble.parked},
         "longest_lag": LONGEST_LAG,
         "request_days": visit.caller.settings.request_days,
-        "report": report,
-        **formatted,
-    }
-
-
-def format_report(visit: Visit, report: Report) -> Values:
-    named = report if visit.caller.can("audit") else figures.hide_user_names(report)
-
-    def draw_gauge_chart(gauge: Gauge) -> Markup:
-        """Return a chart as unescaped HTML, as `charts` are. It is safe only for charts: apps/reports builds them from
-        numbers and fixed tags and escapes every name."""
-        return Markup(draw_gauge(gauge.value, gauge.limit, gauge.verdict in ("over", "under")))
-
-    return {
-        "charts": {title: Markup(chart) for title, chart in draw_charts(report).items()},
-        "draw_gauge": draw_gauge_chart,
-        "format_value": figures.format_value,
-        "format_percent": figures.format_percent,
-        "signs": SIGNS,
-        "week_columns": [name.capitalize() for name in figures.WEEK_COLUMNS[1:]],
-        "weeks": [(each.week, figures.count_week(each)) for each in report.asking],
-        "storage": named.storage,
+        "report": named,
+        # Drawing takes some tenths of a second. apps/reports escapes every name in its charts.
+        "charts": await asyncio.to_thread(draw_charts, report) if report else {},
+        "draw_gauge": draw_gauge,
+        **FORMATS,
     }
 
 
@@ -113,13 +93,7 @@ def describe_setting(each: Field[Any], in_force: Settings, reading: SettingsTrac
     origin = "default" if found is None else f"from {'the ' if found.file is None else ''}{found.place}"
     if value != getattr(reading.settings, each.name):
         origin = "set at startup, or changed in its file since"
-    return {
-        "value": text,
-        "default": default,
-        "origin": origin,
-        "meta": meta,
-        "is_changed": value != each.default,
-    }
+    return {"value": text, "default": default, "origin": origin, "meta": meta, "is_changed": value != each.default}
 
 
 def mask_setting(value: object) -> str:

@@ -38,11 +38,7 @@ SUMMARY: dict[str, Any] = {
 COLUMN = Shape("SourceColumn", Column, "name", type=(str, lambda column: column.type))
 TABLE = Shape("SourceTable", Table, "name", "comment", "rows", columns=COLUMN.list_at("columns"))
 SOURCE = json_object(
-    "DataSource",
-    **SUMMARY,
-    tables=list_of(TABLE.model),
-    model=dict[str, Any],
-    access=dict[str, Any] | None,
+    "DataSource", **SUMMARY, tables=list_of(TABLE.model), model=dict[str, Any], access=dict[str, Any] | None
 )
 SOURCES = json_object("DataSources", datasources=list_of(json_object("DataSourceSummary", **SUMMARY)))
 ACCESS = "What each role may see; a role that is not named sees everything."

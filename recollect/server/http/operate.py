@@ -33,13 +33,7 @@ NEW_KEY = json_object(
     **{**json_types(NewKey), "secret": str | None},
 )
 READY = json_object(
-    "Ready",
-    status=str,
-    store=str,
-    embedder=str | None,
-    model=str | None,
-    work=dict[str, Any] | None,
-    notes=list[str],
+    "Ready", status=str, store=str, embedder=str | None, model=str | None, work=dict[str, Any] | None, notes=list[str]
 )
 
 

@@ -92,14 +92,7 @@ TEXT2SQL = Shape(
 )
 CORRECTED = json_object("CorrectedSql", equivalent=bool, changes=list[Change], learned=list[Memory])
 PAST_QUESTION = json_object(
-    "PastQuestion",
-    ref=str,
-    session=str,
-    question=str,
-    sql=str,
-    tables=list[str],
-    at=datetime,
-    feedback=str | None,
+    "PastQuestion", ref=str, session=str, question=str, sql=str, tables=list[str], at=datetime, feedback=str | None
 )
 PAST_QUESTIONS = json_object("PastQuestions", queries=list_of(PAST_QUESTION))
 
