@@ -92,10 +92,6 @@ class BackgroundTasks:
         self._running[scope] = task
         task.add_done_callback(lambda _: self._running.pop(scope, None))
 
-    async def finish(self) -> None:
-        """Wait for all running tasks."""
-        await asyncio.gather(*self._running.values(), return_exceptions=True)
-
     async def close(self) -> None:
         """Cancel unfinished tasks; the next request that needs them starts them again."""
         tasks = list(self._running.values())

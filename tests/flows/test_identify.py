@@ -296,7 +296,7 @@ async def test_a_key_is_looked_up_once_in_half_a_minute_and_a_guess_once_in_five
         await memory.keys.identify(bearer(new))
         await refused(memory, bearer(new.secret[:-5] + "AAAAA"))
 
-    await memory._deps.background_tasks.finish()
+    await asyncio.gather(*memory._deps.background_tasks._running.values())
     assert sorted(asked) == ["key.find", "key.find", "key.note_use"]
 
 
