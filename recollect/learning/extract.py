@@ -13,21 +13,29 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import dropwhile, pairwise
-from typing import cast
 
 from recollect.learning.gates import (
-    QUOTATION,
     Clause,
     blank_spans,
     find_quoted_spans,
     find_text_reason,
     gate_clauses,
-    is_term,
 )
 from recollect.learning.rulebook import Order, Rule, Rulebook, compile_pattern
-from recollect.learning.worth import Statement, Worth, join_parts, judge_statement, list_runs
+from recollect.learning.worth import (
+    Statement,
+    begins_anew,
+    find_home,
+    is_pointing,
+    is_worthy,
+    join_parts,
+    judge_statement,
+    list_runs,
+    name_statement,
+    split_run,
+)
 from recollect.recall.sentences import sentences
-from recollect.values.memory import DEFINES, Category, Command, Extraction, Fact, Rejection, Span
+from recollect.values.memory import Category, Command, Extraction, Fact, Rejection, Span
 
 HEDGED = 0.7  # what "I think" leaves of the confidence
 AFFIRMED = ("identity", "preference", "fact")  # elsewhere a negation is the point: "never use emojis"
@@ -48,16 +56,10 @@ class Sentence:
     hedged: bool
 
 
-def select_rules(text: str, book: Rulebook) -> list[Rule]:
-    """Return the rules that can match anywhere in a text: most cannot."""
-    lowered = text.lower()
-    return [rule for rule in book.rules if any(word in lowered for word in rule.words)]
-
-
-def find_facts(sentence: Sentence, book: Rulebook, rules: Sequence[Rule]) -> Iterator[Fact | Rejection]:
+def find_facts(sentence: Sentence, book: Rulebook) -> Iterator[Fact | Rejection]:
     """Yield facts and rejections. A value that an earlier rule took is not taken again."""
     lowered, taken = sentence.text.lower(), list[Span]()
-    for rule in rules:
+    for rule in book.rules:
         if not any(word in lowered for word in rule.words):
             continue
         for match in compile_pattern(rule.pattern).finditer(sentence.text):
@@ -147,14 +149,8 @@ def name_fact(rule: Rule, match: re.Match[str], value: str, book: Rulebook) -> t
     if "key" in groups:
         return book.aliases[" ".join(groups["key"].split())]
     if rule.by_topic:
-        return rule.category, find_topic(value, rule.category, book) or rule.key
+        return rule.category, book.find_topic(value, rule.category) or rule.key
     return rule.category, rule.key.format(**groups) if "{" in rule.key else rule.key
-
-
-def find_topic(value: str, category: str, book: Rulebook) -> str:
-    """Return the key of what a value of a category is about, or "" if it has none of its own."""
-    topics = book.topics.get(category, {})
-    return next((key for key, pattern in topics.items() if compile_pattern(pattern).search(value)), "")
 
 
 MOST_FACTS = 6
@@ -166,16 +162,6 @@ SHORT_CORRECTION = 40  # characters of "No, that's wrong.", which speaks of the 
 TOLD = 0.95  # confidence of what the user told to remember
 NOTE_IMPORTANCE = 0.6
 STATED = "statement"  # the rule of what is kept as it was said
-WORTHY = 0.7  # probability from which a statement is kept
-WORTHY_AS = {
-    "preference": 0.6,
-    "instruction": 0.65,
-    "todo": 0.55,
-    "definition": 0.5,
-    "terminology": 0.5,
-}  # seldom chatter
-WORTHY_BINDING = 0.4  # of one about an allergy or the like: to miss it does harm
-DESCRIPTIVE = ("identity", "preference", "constraint", "fact")  # kinds between which the topic decides
 STATED_IMPORTANCE, STANDING_IMPORTANCE = 0.4, 0.6
 SHORTEST_STATEMENT, LONGEST_STATEMENT = 4, 300  # characters
 APOSTROPHES = str.maketrans("’‘＇", "'''")
@@ -203,7 +189,6 @@ class TurnReader:
     rejected: list[Rejection] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     corrects: bool = False  # the sentence before was a correction and nothing else
-    likely: dict[str, Sequence[Rule]] = field(default_factory=dict)  # by language
 
     def is_turned_away(self, books: Sequence[Rulebook]) -> bool:
         """Blank what is not the user's own; return whether the whole text is rejected."""
@@ -251,8 +236,7 @@ class TurnReader:
             named = [fact for fact in reading.facts if fact.key not in (fact.category, *known)]
             if not named:
                 return []
-            own = 0 if first == start else first
-            facts += [replace(one, value=self.said[max(one.span[0], own) : one.span[1]]) for one in named]
+            facts += named if first == start else [clip_fact(fact, first, self.said) for fact in named]
         return facts
 
     def obey(self, span: Span, book: Rulebook) -> bool:
@@ -288,7 +272,7 @@ class TurnReader:
         clauses = gate_clauses(text, book)
         self.rejected += list_rejections(said, clauses)
         hedged = compile_pattern(book.hedge).search(text) is not None
-        for made in find_facts(Sentence(text, said, span[0], clauses, corrects, hedged), book, self.rules_of(book)):
+        for made in find_facts(Sentence(text, said, span[0], clauses, corrects, hedged), book):
             if isinstance(made, Fact):
                 self.facts.append(made)
             else:
@@ -320,23 +304,19 @@ class TurnReader:
             for cue in compile_pattern(rf"(?:{book.cues['takes_back']}[,;:!.—–-]*)+").finditer(self.text):
                 before = [fact for fact in self.facts if fact.span[0] < cue.start()]
                 last = max(before, key=lambda fact: fact.span, default=None)
-                end = SENTENCE_END.search(self.text, cue.end()).start()
+                end = next(SENTENCE_END.finditer(self.text, cue.end())).start()
                 if last and not self.text[last.span[1] : cue.start()].strip(MARKS) and end > cue.end():
                     self.correct_fact(last, trim_value(self.text, (cue.end(), end), book), book)
 
     def correct_fact(self, fact: Fact, span: Span, book: Rulebook) -> None:
         start, end = span
         is_whole = book.subject and compile_pattern(book.subject).match(self.text, start, end)
-        if is_whole or not 0 < end - start <= SHORT_CORRECTION:
+        is_closed = any(clause.reasons for clause in gate_clauses(self.text[start:end], book))
+        if is_whole or is_closed or not 0 < end - start <= SHORT_CORRECTION:
             return
         start = fact.span[0] if fact.rule == STATED else start
         self.facts = [one for one in self.facts if one is not fact and not (start <= one.span[0] < end)]
         self.facts.append(replace(fact, value=self.said[start:end], span=(start, end)))
-
-    def rules_of(self, book: Rulebook) -> Sequence[Rule]:
-        if book.language not in self.likely:
-            self.likely[book.language] = select_rules(self.text, book)
-        return self.likely[book.language]
 
     def done(self) -> Extraction:
         facts = merge_facts(self.facts)
@@ -346,23 +326,6 @@ class TurnReader:
         extra = [Rejection("too many", fact.value) for fact in kept if fact not in first]
         rejected = list(dict.fromkeys([*self.rejected, *weak, *extra]))
         return Extraction([fact for fact in kept if fact in first], rejected, self.commands)
-
-
-def split_run(text: str, run: Sequence[Statement], book: Rulebook) -> list[Statement]:
-    """Return the parts of a statement that say something each: one begins at a clause with a subject of its own if
-    what is before it and what is after it are worth keeping without each other."""
-    parts: list[Statement] = []
-    for clause in run:
-        is_new = parts and begins_anew(text, clause, book) and is_worthy(text, parts[-1], book)
-        if parts and not (is_new and is_worthy(text, clause, book)):
-            clause = join_parts((parts.pop(), clause))
-        parts.append(clause)
-    return parts
-
-
-def is_worthy(text: str, statement: Statement, book: Rulebook) -> bool:
-    worth, is_binding = judge_statement(text, statement), find_topic(text[slice(*statement.span)], "constraint", book)
-    return worth.probability >= (WORTHY_BINDING if is_binding else WORTHY_AS.get(worth.kind, WORTHY))
 
 
 def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -> Fact | None:
@@ -384,30 +347,9 @@ def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -
     )
 
 
-def begins_anew(text: str, part: Statement, book: Rulebook) -> bool:
-    """Return whether a part of a sentence has a subject of its own."""
-    return compile_pattern(book.subject).match(text[slice(*part.span)]) is not None
-
-
-def is_pointing(text: str, clause: Statement, book: Rulebook) -> bool:
-    return compile_pattern(book.pointing).match(text[slice(*clause.span)]) is not None
-
-
-def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, str]:
-    """Return category and key of a statement: the key is its topic, or the category. One about a term is known by the
-    term, if that is in quotation marks."""
-    if worth.kind in DEFINES:
-        term = next((found[0][1:-1] for found in QUOTATION.finditer(said) if is_term(found[0][1:-1])), "").casefold()
-        category: Category = "instruction" if worth.kind == "terminology" else "fact"
-        return (category, f"definition:{term}") if term else ("fact", "fact")
-    return find_home(said, cast(Category, worth.kind), book)
-
-
-def find_home(said: str, kind: Category, book: Rulebook) -> tuple[Category, str]:
-    """Return the category and key of what a statement of a kind is about: the kind itself if it has no topic."""
-    homes: Sequence[Category] = ("fact", kind, "constraint", "identity") if kind in DESCRIPTIVE else (kind,)
-    named = ((home, find_topic(said, home, book)) for home in homes)
-    return next((found for found in named if found[1]), (kind, kind))
+def clip_fact(fact: Fact, start: int, said: str) -> Fact:
+    start = max(fact.span[0], start)
+    return replace(fact, value=said[start : fact.span[1]], span=(start, fact.span[1]))
 
 
 def mark_explicit(fact: Fact) -> Fact:

@@ -115,6 +115,11 @@ class Rulebook:
         keys = {*self.aliases, *self.asked, *topics, *(rule.key for rule in self.rules)}
         return frozenset(key for key in keys if key.isalpha())
 
+    def find_topic(self, said: str, category: str) -> str:
+        """Return the key of what a text of a category is about, or "" if it has none of its own."""
+        topics = self.topics.get(category, {})
+        return next((key for key, pattern in topics.items() if compile_pattern(pattern).search(said)), "")
+
 
 @cache
 def compile_pattern(pattern: str) -> re.Pattern[str]:
