@@ -12,21 +12,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import dropwhile, pairwise
+from itertools import dropwhile, groupby, pairwise
 
-from recollect.learning.gates import (
-    Clause,
-    blank_spans,
-    find_quoted_spans,
-    find_text_reason,
-    gate_clauses,
-)
+from recollect.learning.gates import Clause, blank_spans, find_quoted_spans, find_text_reason, gate_clauses
 from recollect.learning.rulebook import Order, Rule, Rulebook, compile_pattern
 from recollect.learning.worth import (
     Statement,
     begins_anew,
     find_home,
     is_pointing,
+    is_referring,
     is_worthy,
     join_parts,
     judge_statement,
@@ -161,6 +156,7 @@ GAP = re.compile(r"[^\S\n]{25,}")  # ends a sentence; patterns that try each bla
 SHORT_CORRECTION = 40  # characters of "No, that's wrong.", which speaks of the sentence after it
 TOLD = 0.95  # confidence of what the user told to remember
 NOTE_IMPORTANCE = 0.6
+STATES = frozenset(("temporary", "past", "others", "planned", "request"))  # gates of clauses that say what is meant
 STATED = "statement"  # the rule of what is kept as it was said
 STATED_IMPORTANCE, STANDING_IMPORTANCE = 0.4, 0.6
 SHORTEST_STATEMENT, LONGEST_STATEMENT = 4, 300  # characters
@@ -236,7 +232,9 @@ class TurnReader:
             named = [fact for fact in reading.facts if fact.key not in (fact.category, *known)]
             if not named:
                 return []
-            facts += named if first == start else [clip_fact(fact, first, self.said) for fact in named]
+            facts += (
+                named if first == start else [move_start(fact, max(fact.span[0], first), self.said) for fact in named]
+            )
         return facts
 
     def obey(self, span: Span, book: Rulebook) -> bool:
@@ -283,19 +281,34 @@ class TurnReader:
         what was said before."""
         if any(compile_pattern(swap).match(self.text[slice(*span)]) for swap in book.swaps):
             return
-        clauses, before = gate_clauses(self.text[slice(*span)], book), slice(span[0] - 1, span[0])
-        is_cut = self.text[before] == "\n" != self.said[before]  # by something that is not the user's own
+        clauses = gate_clauses(self.text[slice(*span)], book)
         for run in list_runs(clauses, span[0], [fact.span for fact in self.facts]):
             own = list(dropwhile(lambda clause: is_pointing(self.text, clause, book), run))
-            # The rest of a sentence that was closed or taken up to here needs a subject of its own.
-            if own and ((own[0].span[0] == span[0] and not is_cut) or begins_anew(self.text, own[0], book)):
+            if own and own[0].span[0] == span[0] and not self.is_cut(span[0]):
                 self.keep_run(own, book)
+            elif own and begins_anew(self.text, own[0], book):
+                self.keep_rest(own, span[0], clauses, book)
 
     def keep_run(self, run: Sequence[Statement], book: Rulebook) -> None:
         if is_worthy(self.text, join_parts(run), book):
             for part in split_run(self.text, run, book):
                 fact = keep_statement(self.text, self.said, part, book)
                 self.facts += split_tasks(fact) if fact else ()
+
+    def keep_rest(self, run: Sequence[Statement], start: int, clauses: Sequence[Clause], book: Rulebook) -> None:
+        """Keep the rest of a sentence that was closed or taken up to here; together with its beginning if it refers to
+        that ("..., I must file it by Friday")."""
+        found, (first, last) = len(self.facts), join_parts(run).span
+        self.keep_run(run, book)
+        if is_referring(self.text, join_parts(run), book):
+            closed = {reason for each in clauses if start + each.span[0] < first for reason in each.reasons}
+            is_whole = closed <= STATES and last - start <= LONGEST_STATEMENT and not self.is_cut(start)
+            kept = self.facts[found:][-1:] if is_whole else []
+            self.facts[found:] = [move_start(fact, start, self.said) for fact in kept]
+
+    def is_cut(self, start: int) -> bool:
+        """Return whether a sentence begins after something that is not the user's own."""
+        return self.text[:start][-1:] == "\n" != self.said[:start][-1:]
 
     def take_back(self, books: Sequence[Rulebook]) -> None:
         """Correct what is taken back in the same message ("green. No, make that teal"): a value becomes the one that
@@ -347,8 +360,7 @@ def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -
     )
 
 
-def clip_fact(fact: Fact, start: int, said: str) -> Fact:
-    start = max(fact.span[0], start)
+def move_start(fact: Fact, start: int, said: str) -> Fact:
     return replace(fact, value=said[start : fact.span[1]], span=(start, fact.span[1]))
 
 
@@ -359,15 +371,9 @@ def mark_explicit(fact: Fact) -> Fact:
 
 def list_rejections(said: str, clauses: Sequence[Clause]) -> list[Rejection]:
     """Return one rejection per run of clauses that are closed for the same reason."""
-    runs: list[tuple[str, str]] = []
-    for clause in clauses:
-        part = said[slice(*clause.span)]
-        for reason in clause.reasons[:1]:
-            if runs and runs[-1][0] == reason:
-                runs[-1] = reason, runs[-1][1] + part
-            else:
-                runs.append((reason, part))
-    return [Rejection(reason, text.strip()) for reason, text in runs]
+    runs = [(reason, list(run)) for reason, run in groupby(clauses, key=lambda clause: clause.reasons[:1])]
+    texts = [(reason, "".join(said[slice(*clause.span)] for clause in run)) for reason, run in runs]
+    return [Rejection(*reason, text.strip()) for reason, text in texts if reason]
 
 
 def merge_facts(facts: Sequence[Fact]) -> list[Fact]:

@@ -94,6 +94,7 @@ class Rulebook:
     predicates: str  # a `subject` and several `parts` that say something of it
     coordinator: str  # what is between such parts
     pointing: str  # a clause that begins so is about something that was named before
+    referring: str  # a word for something that may have been named before
     leading: str  # trimmed from the beginning of a value
     trailing: str  # trimmed from its end
     shortest: int

@@ -100,11 +100,12 @@ def judge_statement(text: str, statement: Statement) -> Worth:
 
 
 def split_run(text: str, run: Sequence[Statement], book: Rulebook) -> list[Statement]:
-    """Return the parts of a statement that say something each: one begins at a clause with a subject of its own if
-    what is before it and what is after it are worth keeping without each other."""
+    """Return the parts of a statement that say something each: one begins at a clause with a subject of its own that
+    does not refer to what is before it, if both are worth keeping without each other."""
     parts: list[Statement] = []
     for clause in run:
-        is_new = parts and begins_anew(text, clause, book) and is_worthy(text, parts[-1], book)
+        is_new = parts and begins_anew(text, clause, book) and not is_referring(text, clause, book)
+        is_new = is_new and is_worthy(text, parts[-1], book)
         if parts and not (is_new and is_worthy(text, clause, book)):
             clause = join_parts((parts.pop(), clause))
         parts.append(clause)
@@ -119,6 +120,11 @@ def is_worthy(text: str, statement: Statement, book: Rulebook) -> bool:
 def begins_anew(text: str, part: Statement, book: Rulebook) -> bool:
     """Return whether a part of a sentence has a subject of its own."""
     return compile_pattern(book.subject).match(text[slice(*part.span)]) is not None
+
+
+def is_referring(text: str, part: Statement, book: Rulebook) -> bool:
+    """Return whether a part of a sentence may refer to what is before it."""
+    return compile_pattern(book.referring).search(text[slice(*part.span)]) is not None
 
 
 def is_pointing(text: str, clause: Statement, book: Rulebook) -> bool:
