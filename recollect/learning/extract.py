@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import dropwhile, groupby, pairwise
 
 from recollect.learning.gates import Clause, blank_spans, find_quoted_spans, find_text_reason, gate_clauses
-from recollect.learning.rulebook import Order, Rule, Rulebook, compile_pattern
+from recollect.learning.rulebook import Rule, Rulebook, compile_pattern
 from recollect.learning.worth import (
     Statement,
     begins_anew,
@@ -30,7 +30,7 @@ from recollect.learning.worth import (
     split_run,
 )
 from recollect.recall.sentences import sentences
-from recollect.values.memory import Category, Command, Extraction, Fact, Rejection, Span
+from recollect.values.memory import Category, Command, Extraction, Fact, Rejection, Span, Verb
 
 HEDGED = 0.7  # what "I think" leaves of the confidence
 AFFIRMED = ("identity", "preference", "fact")  # elsewhere a negation is the point: "never use emojis"
@@ -239,20 +239,15 @@ class TurnReader:
 
     def obey(self, span: Span, book: Rulebook) -> bool:
         """Return whether the sentence is a command to the memory; what is to be remembered is learned here."""
-        text = self.text[slice(*span)]
-        lowered = text.lower()
-        for order in book.orders:
-            if any(word in lowered for word in order.words) and (match := compile_pattern(order.pattern).match(text)):
-                start = span[0] + match.start("value")
-                end = span[0] + len(text[: match.end("value")].rstrip(MARKS))
-                self.execute(order, (start, end), book)
-                return True
-        return False
+        (first, last), verb = find_order(self.text[slice(*span)], book)
+        if verb is not None:
+            self.execute(verb, (span[0] + first, span[0] + last), book)
+        return verb is not None
 
-    def execute(self, order: Order, span: Span, book: Rulebook) -> None:
+    def execute(self, verb: Verb, span: Span, book: Rulebook) -> None:
         told = self.said[slice(*span)]
-        self.commands.append(Command(order.verb, told, span))
-        if order.verb == "forget":
+        self.commands.append(Command(verb, told, span))
+        if verb == "forget":
             self.rejected.append(Rejection("forget", told))
             return
         found = len(self.facts)
@@ -339,6 +334,16 @@ class TurnReader:
         extra = [Rejection("too many", fact.value) for fact in kept if fact not in first]
         rejected = list(dict.fromkeys([*self.rejected, *weak, *extra]))
         return Extraction([fact for fact in kept if fact in first], rejected, self.commands)
+
+
+def find_order(text: str, book: Rulebook) -> tuple[Span, Verb | None]:
+    """Return what the memory is told to remember or forget, and which of both; the whole sentence if neither. "Can you
+    remember that I hate mornings?" is no question."""
+    lowered = text.lower()
+    for order in book.orders:
+        if any(word in lowered for word in order.words) and (match := compile_pattern(order.pattern).match(text)):
+            return (match.start("value"), len(text[: match.end("value")].rstrip(MARKS))), order.verb
+    return (0, len(text)), None
 
 
 def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -> Fact | None:
