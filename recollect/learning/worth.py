@@ -22,8 +22,8 @@ from recollect.learning.rulebook import Rulebook, compile_pattern
 from recollect.recall.word_lists import STOP_WORDS
 from recollect.values.memory import DEFINES, Category, Span
 
-# Gates that close no statement: what is asked for from now on is worth keeping, and so are plans. Another person's
-# clause closes none that it follows: "my brother moved there, he is a joiner".
+# Gates that close no statement: what is asked for from now on is worth keeping, and so are plans. A clause about
+# somebody else belongs to the statement that it continues.
 REQUEST, PLANNED, OTHERS = "request", "planned", "others"
 WEIGHTS = "worth.tsv"  # a feature a line, its weights in tenths
 BIAS, TENTHS = "", 10
