@@ -376,9 +376,9 @@ def mark_explicit(fact: Fact) -> Fact:
 
 def list_rejections(said: str, clauses: Sequence[Clause]) -> list[Rejection]:
     """Return one rejection per run of clauses that are closed for the same reason."""
-    runs = [(reason, list(run)) for reason, run in groupby(clauses, key=lambda clause: clause.reasons[:1])]
-    texts = [(reason, "".join(said[slice(*clause.span)] for clause in run)) for reason, run in runs]
-    return [Rejection(*reason, text.strip()) for reason, text in texts if reason]
+    runs = [(reasons, list(run)) for reasons, run in groupby(clauses, key=lambda clause: clause.reasons[:1])]
+    texts = [(reasons, "".join(said[slice(*clause.span)] for clause in run)) for reasons, run in runs]
+    return [Rejection(reasons[0], text.strip()) for reasons, text in texts if reasons]
 
 
 def merge_facts(facts: Sequence[Fact]) -> list[Fact]:
