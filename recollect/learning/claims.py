@@ -110,7 +110,7 @@ def judge_claim(claim: Claim, turn: OwnText, before: Sequence[OwnText], books: S
         return Rejection(span, value)
     verbatim = find_phrase(value, turn.own, span)
     place = verbatim or span
-    confirmed = None if claim.is_quoted else confirm_statement(key, value, place, turn, books)
+    confirmed = confirm_statement(claim, key, place, turn, books)
     if confirmed is not None:
         return confirmed
     reason = check_subject(category, key, value, place, turn)
@@ -145,16 +145,19 @@ def find_open_quote(
 
 
 def confirm_statement(
-    key: str, value: str, place: Span, turn: OwnText, books: Sequence[Rulebook]
+    claim: Claim, key: str, place: Span, turn: OwnText, books: Sequence[Rulebook]
 ) -> Fact | Rejection | None:
-    """Return the statement at a place in the user's words, or why it is refused; None where rules know the key, so that
-    the value itself may be kept."""
+    """Return the statement at a place in the user's words, or why it is refused; None if the value itself may be kept:
+    the model quoted it, or rules know the key."""
+    if claim.is_quoted:
+        return None
     statement = find_statement(turn, place, books)
     if statement is None:
-        return Rejection("weak", value)
+        return Rejection("weak", clean_text(claim.value))
     if is_known(key, books):
         return None
-    return Rejection("known", value) if has_value(turn, statement.span, books) else replace(statement, rule=RULE)
+    is_repeated = has_value(turn, statement.span, books)
+    return Rejection("known", clean_text(claim.value)) if is_repeated else replace(statement, rule=RULE)
 
 
 def find_statement(turn: OwnText, place: Span, books: Sequence[Rulebook]) -> Fact | None:

@@ -12,22 +12,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import dropwhile, pairwise
-from typing import cast
+from itertools import dropwhile, groupby, pairwise
 
-from recollect.learning.gates import (
-    QUOTATION,
-    Clause,
-    blank_spans,
-    find_quoted_spans,
-    find_text_reason,
-    gate_clauses,
-    is_term,
+from recollect.learning.gates import Clause, blank_spans, find_quoted_spans, find_text_reason, gate_clauses
+from recollect.learning.rulebook import Rule, Rulebook, compile_pattern
+from recollect.learning.worth import (
+    Statement,
+    begins_anew,
+    find_home,
+    is_pointing,
+    is_referring,
+    is_worthy,
+    join_parts,
+    judge_statement,
+    list_runs,
+    name_statement,
+    split_run,
 )
-from recollect.learning.rulebook import Order, Rule, Rulebook, compile_pattern
-from recollect.learning.worth import Statement, Worth, join_parts, judge_statement, list_runs
 from recollect.recall.sentences import sentences
-from recollect.values.memory import DEFINES, Category, Command, Extraction, Fact, Rejection, Span
+from recollect.values.memory import Category, Command, Extraction, Fact, Rejection, Span, Verb
 
 HEDGED = 0.7  # what "I think" leaves of the confidence
 AFFIRMED = ("identity", "preference", "fact")  # elsewhere a negation is the point: "never use emojis"
@@ -48,16 +51,10 @@ class Sentence:
     hedged: bool
 
 
-def select_rules(text: str, book: Rulebook) -> list[Rule]:
-    """Return the rules that can match anywhere in a text: most cannot."""
-    lowered = text.lower()
-    return [rule for rule in book.rules if any(word in lowered for word in rule.words)]
-
-
-def find_facts(sentence: Sentence, book: Rulebook, rules: Sequence[Rule]) -> Iterator[Fact | Rejection]:
+def find_facts(sentence: Sentence, book: Rulebook) -> Iterator[Fact | Rejection]:
     """Yield facts and rejections. A value that an earlier rule took is not taken again."""
     lowered, taken = sentence.text.lower(), list[Span]()
-    for rule in rules:
+    for rule in book.rules:
         if not any(word in lowered for word in rule.words):
             continue
         for match in compile_pattern(rule.pattern).finditer(sentence.text):
@@ -148,14 +145,8 @@ def name_fact(rule: Rule, match: re.Match[str], value: str, book: Rulebook) -> t
     if "key" in groups:
         return book.aliases[" ".join(groups["key"].split())]
     if rule.by_topic:
-        return rule.category, find_topic(value, rule.category, book) or rule.key
+        return rule.category, book.find_topic(value, rule.category) or rule.key
     return rule.category, rule.key.format(**groups) if "{" in rule.key else rule.key
-
-
-def find_topic(value: str, category: str, book: Rulebook) -> str:
-    """Return the key of what a value of a category is about, or "" if it has none of its own."""
-    topics = book.topics.get(category, {})
-    return next((key for key, pattern in topics.items() if compile_pattern(pattern).search(value)), "")
 
 
 MOST_FACTS = 6
@@ -166,17 +157,8 @@ GAP = re.compile(r"[^\S\n]{25,}")  # ends a sentence; patterns that try each bla
 SHORT_CORRECTION = 40  # characters of "No, that's wrong.", which speaks of the sentence after it
 TOLD = 0.95  # confidence of what the user told to remember
 NOTE_IMPORTANCE = 0.6
+STATES = frozenset(("temporary", "past", "others", "planned", "request"))  # gates of clauses that say what is meant
 STATED = "statement"  # the rule of what is kept as it was said
-WORTHY = 0.7  # probability from which a statement is kept
-WORTHY_AS = {
-    "preference": 0.6,
-    "instruction": 0.65,
-    "todo": 0.55,
-    "definition": 0.5,
-    "terminology": 0.5,
-}  # seldom chatter
-WORTHY_BINDING = 0.4  # of one about an allergy or the like: to miss it does harm
-DESCRIPTIVE = ("identity", "preference", "constraint", "fact")  # kinds between which the topic decides
 STATED_IMPORTANCE, STANDING_IMPORTANCE = 0.4, 0.6
 SHORTEST_STATEMENT, LONGEST_STATEMENT = 4, 300  # characters
 APOSTROPHES = str.maketrans("’‘＇", "'''")
@@ -204,7 +186,6 @@ class TurnReader:
     rejected: list[Rejection] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     corrects: bool = False  # the sentence before was a correction and nothing else
-    likely: dict[str, Sequence[Rule]] = field(default_factory=dict)  # by language
 
     def is_turned_away(self, books: Sequence[Rulebook]) -> bool:
         """Blank what is not the user's own; return whether the whole text is rejected."""
@@ -252,26 +233,22 @@ class TurnReader:
             named = [fact for fact in reading.facts if fact.key not in (fact.category, *known)]
             if not named:
                 return []
-            own = 0 if first == start else first
-            facts += [replace(one, value=self.said[max(one.span[0], own) : one.span[1]]) for one in named]
+            facts += (
+                named if first == start else [move_start(fact, max(fact.span[0], first), self.said) for fact in named]
+            )
         return facts
 
     def obey(self, span: Span, book: Rulebook) -> bool:
         """Return whether the sentence is a command to the memory; what is to be remembered is learned here."""
-        text = self.text[slice(*span)]
-        lowered = text.lower()
-        for order in book.orders:
-            if any(word in lowered for word in order.words) and (match := compile_pattern(order.pattern).match(text)):
-                start = span[0] + match.start("value")
-                end = span[0] + len(text[: match.end("value")].rstrip(MARKS))
-                self.execute(order, (start, end), book)
-                return True
-        return False
+        (first, last), verb = find_order(self.text[slice(*span)], book)
+        if verb is not None:
+            self.execute(verb, (span[0] + first, span[0] + last), book)
+        return verb is not None
 
-    def execute(self, order: Order, span: Span, book: Rulebook) -> None:
+    def execute(self, verb: Verb, span: Span, book: Rulebook) -> None:
         told = self.said[slice(*span)]
-        self.commands.append(Command(order.verb, told, span))
-        if order.verb == "forget":
+        self.commands.append(Command(verb, told, span))
+        if verb == "forget":
             self.rejected.append(Rejection("forget", told))
             return
         found = len(self.facts)
@@ -289,7 +266,7 @@ class TurnReader:
         clauses = gate_clauses(text, book)
         self.rejected += list_rejections(said, clauses)
         hedged = compile_pattern(book.hedge).search(text) is not None
-        for made in find_facts(Sentence(text, said, span[0], clauses, corrects, hedged), book, self.rules_of(book)):
+        for made in find_facts(Sentence(text, said, span[0], clauses, corrects, hedged), book):
             if isinstance(made, Fact):
                 self.facts.append(made)
             else:
@@ -300,19 +277,34 @@ class TurnReader:
         what was said before."""
         if any(compile_pattern(swap).match(self.text[slice(*span)]) for swap in book.swaps):
             return
-        clauses, before = gate_clauses(self.text[slice(*span)], book), slice(span[0] - 1, span[0])
-        is_cut = self.text[before] == "\n" != self.said[before]  # by something that is not the user's own
+        clauses = gate_clauses(self.text[slice(*span)], book)
         for run in list_runs(clauses, span[0], [fact.span for fact in self.facts]):
             own = list(dropwhile(lambda clause: is_pointing(self.text, clause, book), run))
-            # The rest of a sentence that was closed or taken up to here needs a subject of its own.
-            if own and ((own[0].span[0] == span[0] and not is_cut) or begins_anew(self.text, own[0], book)):
+            if own and own[0].span[0] == span[0] and not self.is_cut(span[0]):
                 self.keep_run(own, book)
+            elif own and begins_anew(self.text, own[0], book):
+                self.keep_rest(own, span[0], clauses, book)
 
     def keep_run(self, run: Sequence[Statement], book: Rulebook) -> None:
         if is_worthy(self.text, join_parts(run), book):
             for part in split_run(self.text, run, book):
                 fact = keep_statement(self.text, self.said, part, book)
                 self.facts += split_tasks(fact) if fact else ()
+
+    def keep_rest(self, run: Sequence[Statement], start: int, clauses: Sequence[Clause], book: Rulebook) -> None:
+        """Keep the rest of a sentence that was closed or taken up to here; together with its beginning if it refers to
+        that ("..., I must file it by Friday")."""
+        found, (first, last) = len(self.facts), join_parts(run).span
+        self.keep_run(run, book)
+        if is_referring(self.text, join_parts(run), book):
+            closed = {reason for each in clauses if start + each.span[0] < first for reason in each.reasons}
+            is_whole = closed <= STATES and last - start <= LONGEST_STATEMENT and not self.is_cut(start)
+            kept = self.facts[found:][-1:] if is_whole else []
+            self.facts[found:] = [move_start(fact, start, self.said) for fact in kept]
+
+    def is_cut(self, start: int) -> bool:
+        """Return whether a sentence begins after something that is not the user's own."""
+        return self.text[:start][-1:] == "\n" != self.said[:start][-1:]
 
     def take_back(self, books: Sequence[Rulebook]) -> None:
         """Correct what is taken back in the same message ("green. No, make that teal"): a value becomes the one that
@@ -329,16 +321,12 @@ class TurnReader:
     def correct_fact(self, fact: Fact, span: Span, book: Rulebook) -> None:
         start, end = span
         is_whole = book.subject and compile_pattern(book.subject).match(self.text, start, end)
-        if is_whole or not 0 < end - start <= SHORT_CORRECTION:
+        is_closed = any(clause.reasons for clause in gate_clauses(self.text[start:end], book))
+        if is_whole or is_closed or not 0 < end - start <= SHORT_CORRECTION:
             return
         start = fact.span[0] if fact.rule == STATED else start
         self.facts = [one for one in self.facts if one is not fact and not (start <= one.span[0] < end)]
         self.facts.append(replace(fact, value=self.said[start:end], span=(start, end)))
-
-    def rules_of(self, book: Rulebook) -> Sequence[Rule]:
-        if book.language not in self.likely:
-            self.likely[book.language] = select_rules(self.text, book)
-        return self.likely[book.language]
 
     def done(self) -> Extraction:
         facts = merge_facts(self.facts)
@@ -350,21 +338,14 @@ class TurnReader:
         return Extraction([fact for fact in kept if fact in first], rejected, self.commands)
 
 
-def split_run(text: str, run: Sequence[Statement], book: Rulebook) -> list[Statement]:
-    """Return the parts of a statement that say something each: one begins at a clause with a subject of its own if
-    what is before it and what is after it are worth keeping without each other."""
-    parts: list[Statement] = []
-    for clause in run:
-        is_new = parts and begins_anew(text, clause, book) and is_worthy(text, parts[-1], book)
-        if parts and not (is_new and is_worthy(text, clause, book)):
-            clause = join_parts((parts.pop(), clause))
-        parts.append(clause)
-    return parts
-
-
-def is_worthy(text: str, statement: Statement, book: Rulebook) -> bool:
-    worth, is_binding = judge_statement(text, statement), find_topic(text[slice(*statement.span)], "constraint", book)
-    return worth.probability >= (WORTHY_BINDING if is_binding else WORTHY_AS.get(worth.kind, WORTHY))
+def find_order(text: str, book: Rulebook) -> tuple[Span, Verb | None]:
+    """Return what the memory is told to remember or forget, and which of both; the whole sentence if neither. "Can you
+    remember that I hate mornings?" is no question."""
+    lowered = text.lower()
+    for order in book.orders:
+        if any(word in lowered for word in order.words) and (match := compile_pattern(order.pattern).match(text)):
+            return (match.start("value"), len(text[: match.end("value")].rstrip(MARKS))), order.verb
+    return (0, len(text)), None
 
 
 def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -> Fact | None:
@@ -386,30 +367,8 @@ def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -
     )
 
 
-def begins_anew(text: str, part: Statement, book: Rulebook) -> bool:
-    """Return whether a part of a sentence has a subject of its own."""
-    return compile_pattern(book.subject).match(text[slice(*part.span)]) is not None
-
-
-def is_pointing(text: str, clause: Statement, book: Rulebook) -> bool:
-    return compile_pattern(book.pointing).match(text[slice(*clause.span)]) is not None
-
-
-def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, str]:
-    """Return category and key of a statement: the key is its topic, or the category. One about a term is known by the
-    term, if that is in quotation marks."""
-    if worth.kind in DEFINES:
-        term = next((found[0][1:-1] for found in QUOTATION.finditer(said) if is_term(found[0][1:-1])), "").casefold()
-        category: Category = "instruction" if worth.kind == "terminology" else "fact"
-        return (category, f"definition:{term}") if term else ("fact", "fact")
-    return find_home(said, cast(Category, worth.kind), book)
-
-
-def find_home(said: str, kind: Category, book: Rulebook) -> tuple[Category, str]:
-    """Return the category and key of what a statement of a kind is about: the kind itself if it has no topic."""
-    homes: Sequence[Category] = ("fact", kind, "constraint", "identity") if kind in DESCRIPTIVE else (kind,)
-    named = ((home, find_topic(said, home, book)) for home in homes)
-    return next((found for found in named if found[1]), (kind, kind))
+def move_start(fact: Fact, start: int, said: str) -> Fact:
+    return replace(fact, value=said[start : fact.span[1]], span=(start, fact.span[1]))
 
 
 def mark_explicit(fact: Fact) -> Fact:
@@ -419,15 +378,9 @@ def mark_explicit(fact: Fact) -> Fact:
 
 def list_rejections(said: str, clauses: Sequence[Clause]) -> list[Rejection]:
     """Return one rejection per run of clauses that are closed for the same reason."""
-    runs: list[tuple[str, str]] = []
-    for clause in clauses:
-        part = said[slice(*clause.span)]
-        for reason in clause.reasons[:1]:
-            if runs and runs[-1][0] == reason:
-                runs[-1] = reason, runs[-1][1] + part
-            else:
-                runs.append((reason, part))
-    return [Rejection(reason, text.strip()) for reason, text in runs]
+    runs = [(reasons, list(run)) for reasons, run in groupby(clauses, key=lambda clause: clause.reasons[:1])]
+    texts = [(reasons, "".join(said[slice(*clause.span)] for clause in run)) for reasons, run in runs]
+    return [Rejection(reasons[0], text.strip()) for reasons, text in texts if reasons]
 
 
 def merge_facts(facts: Sequence[Fact]) -> list[Fact]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from recollect.learning.extract import APOSTROPHES, MARKS, MOST_CHARS
+from recollect.learning.extract import APOSTROPHES, MARKS, MOST_CHARS, find_order
 from recollect.learning.gates import blank_spans, find_quoted_spans, find_text_reason, gate_clauses
 from recollect.learning.rulebook import Rulebook, compile_pattern
 from recollect.recall.lexemes import lexemes
@@ -159,12 +159,3 @@ def iter_reasons(on: Ground, sentence: Span, book: Rulebook) -> Iterator[str]:
         is_turned = last > on.core[0] and is_negated(on.own[first : min(last, on.part[1])], [book])
         reasons = (*clause.reasons, NEGATED) if is_turned else clause.reasons
         yield from (reason for reason in reasons if reason not in forgiven)
-
-
-def find_order(text: str, book: Rulebook) -> tuple[Span, str | None]:
-    """Return what the memory is told to remember or forget, and which of both; the whole sentence if neither. "Can you
-    remember that I hate mornings?" is no question."""
-    for order in book.orders:
-        if match := compile_pattern(order.pattern).match(text):
-            return (match.start("value"), len(text[: match.end("value")].rstrip(MARKS))), order.verb
-    return (0, len(text)), None

@@ -94,6 +94,7 @@ class Rulebook:
     predicates: str  # a `subject` and several `parts` that say something of it
     coordinator: str  # what is between such parts
     pointing: str  # a clause that begins so is about something that was named before
+    referring: str  # a word for something that may have been named before
     leading: str  # trimmed from the beginning of a value
     trailing: str  # trimmed from its end
     shortest: int
@@ -114,6 +115,11 @@ class Rulebook:
         topics = (key for keys in self.topics.values() for key in keys)
         keys = {*self.aliases, *self.asked, *topics, *(rule.key for rule in self.rules)}
         return frozenset(key for key in keys if key.isalpha())
+
+    def find_topic(self, said: str, category: str) -> str:
+        """Return the key of what a text of a category is about, or "" if it has none of its own."""
+        topics = self.topics.get(category, {})
+        return next((key for key, pattern in topics.items() if compile_pattern(pattern).search(said)), "")
 
 
 @cache

@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import dropwhile, pairwise
+from typing import cast
 
-from recollect.learning.gates import Clause
+from recollect.learning.gates import QUOTATION, Clause, is_term
+from recollect.learning.rulebook import Rulebook, compile_pattern
 from recollect.recall.word_lists import STOP_WORDS
-from recollect.values.memory import Span
+from recollect.values.memory import DEFINES, Category, Span
 
-# Gates that close no statement: what is asked for from now on is worth keeping, and so are plans. Another person's
-# clause closes none that it follows: "my brother moved there, he is a joiner".
+# Gates that close no statement: what is asked for from now on is worth keeping, and so are plans. A clause about
+# somebody else belongs to the statement that it continues.
 REQUEST, PLANNED, OTHERS = "request", "planned", "others"
 WEIGHTS = "worth.tsv"  # a feature a line, its weights in tenths
 BIAS, TENTHS = "", 10
@@ -36,6 +38,10 @@ LINKS = frozenset(("and", "but", "so", "because", "also", ",", "，"))  # at the
 BEFORE, BEFORE_CHARS = 3, 40  # words before a statement that are features of it, and where they are looked for
 POINTING = re.compile("it|them|that|this|these|those|they|he|she|him|her|here|there|ones?|so")
 NAMING = 2  # words with a meaning of their own, after which a pointing word may mean one of them
+WORTHY = 0.7  # probability from which a statement is kept
+WORTHY_AS = {"preference": 0.6, "instruction": 0.65, "todo": 0.55, "definition": 0.5, "terminology": 0.5}
+WORTHY_BINDING = 0.4  # of one about an allergy or the like: to miss it does harm
+DESCRIPTIVE = ("identity", "preference", "constraint", "fact")  # kinds between which the topic decides
 LENGTH_STEP, LONGEST = 5, 6  # words to a step of length, and the last step
 
 
@@ -91,6 +97,55 @@ def judge_statement(text: str, statement: Statement) -> Worth:
     kind = KINDS[1 + kinds.index(best)]
     is_sure = kind == "preference" or best >= SURE_KIND * sum(kinds)
     return Worth(kind if is_sure else "fact", sum(kinds) / (sum(kinds) + nothing))
+
+
+def split_run(text: str, run: Sequence[Statement], book: Rulebook) -> list[Statement]:
+    """Return the parts of a statement that say something each: one begins at a clause with a subject of its own that
+    does not refer to what is before it, if both are worth keeping without each other."""
+    parts: list[Statement] = []
+    for clause in run:
+        is_new = parts and begins_anew(text, clause, book) and not is_referring(text, clause, book)
+        is_new = is_new and is_worthy(text, parts[-1], book)
+        if parts and not (is_new and is_worthy(text, clause, book)):
+            clause = join_parts((parts.pop(), clause))
+        parts.append(clause)
+    return parts
+
+
+def is_worthy(text: str, statement: Statement, book: Rulebook) -> bool:
+    worth, is_binding = judge_statement(text, statement), book.find_topic(text[slice(*statement.span)], "constraint")
+    return worth.probability >= (WORTHY_BINDING if is_binding else WORTHY_AS.get(worth.kind, WORTHY))
+
+
+def begins_anew(text: str, part: Statement, book: Rulebook) -> bool:
+    """Return whether a part of a sentence has a subject of its own."""
+    return compile_pattern(book.subject).match(text[slice(*part.span)]) is not None
+
+
+def is_referring(text: str, part: Statement, book: Rulebook) -> bool:
+    """Return whether a part of a sentence may refer to what is before it."""
+    return compile_pattern(book.referring).search(text[slice(*part.span)]) is not None
+
+
+def is_pointing(text: str, clause: Statement, book: Rulebook) -> bool:
+    return compile_pattern(book.pointing).match(text[slice(*clause.span)]) is not None
+
+
+def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, str]:
+    """Return category and key of a statement: the key is its topic, or the category. One about a term is known by the
+    term, if that is in quotation marks."""
+    if worth.kind in DEFINES:
+        term = next((found[0][1:-1] for found in QUOTATION.finditer(said) if is_term(found[0][1:-1])), "").casefold()
+        category: Category = "instruction" if worth.kind == "terminology" else "fact"
+        return (category, f"definition:{term}") if term else ("fact", "fact")
+    return find_home(said, cast(Category, worth.kind), book)
+
+
+def find_home(said: str, kind: Category, book: Rulebook) -> tuple[Category, str]:
+    """Return the category and key of what a statement of a kind is about: the kind itself if it has no topic."""
+    homes: Sequence[Category] = ("fact", kind, "constraint", "identity") if kind in DESCRIPTIVE else (kind,)
+    named = ((home, book.find_topic(said, home)) for home in homes)
+    return next((found for found in named if found[1]), (kind, kind))
 
 
 def list_features(text: str, statement: Statement) -> list[str]:

@@ -221,5 +221,16 @@ def test_what_follows_about_the_same_person_is_kept_with_its_subject() -> None:
     assert learned(text) == [("family", text)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The form for the day-care place isn't in yet, I must file it by 15 February",
+        "I'm trying to set up a new project using Bootstrap and I prefer it over Foundation",
+    ],
+)
+def test_what_refers_to_the_beginning_of_its_sentence_is_kept_with_it(text: str) -> None:
+    assert [value for _, value in learned(text)] == [text]
+
+
 def test_a_value_that_points_at_something_is_refused() -> None:
     assert "todo" not in dict(learned("Can you remind me that it's moved to Friday?"))
