@@ -20,6 +20,7 @@ from itertools import pairwise
 from typing import Any
 
 from recollect.apps.ask.answers.answer_log import add_model, add_tables, record_answer, word_answer
+from recollect.apps.ask.candidates.choices import Offers, pick_choice
 from recollect.apps.ask.candidates.interpretation import Interpretation, interpret_question
 from recollect.apps.ask.candidates.proposals import (
     propose_choice,
@@ -51,11 +52,9 @@ from recollect.apps.ask.question import (
     Ask,
     Choice,
     Clarification,
-    Offers,
     SessionContext,
     get_data,
     list_offered,
-    pick_choice,
     read_clarifications,
 )
 from recollect.apps.ask.source_registry import OpenSource, SourceRegistry, fetch_rows, narrow_view
