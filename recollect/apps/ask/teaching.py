@@ -369,8 +369,7 @@ async def propose_shared_question(analyst: Analyst, scope: Scope, inquiry: Inqui
     if await analyst.engine.sources.count_askers(scope, f"{source}\n{shape.prompt}\n{shape.sql}") != ASKERS:
         return None
     try:
-        return await propose(
-            analyst, scope, source, shape.prompt, shape.sql, shape.parameters, note="asked by several users"
-        )
+        parameters = [{"name": each.name, "type": each.type} for each in shape.parameters]
+        return await propose(analyst, scope, source, shape.prompt, shape.sql, parameters, note="asked by several users")
     except InvalidInput:
         return None
