@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, timedelta
 from operator import attrgetter
 
@@ -37,7 +38,8 @@ UNITS = (exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfMonth, ex
 def canonicalize(query: exp.Query, dialect: str) -> exp.Query:
     """Return the query in its canonical form, rewritten leaves first. `dialect` matters where TRUE is another word for
     1."""
-    query = simplify(query, dialect=dialect)
+    with suppress(ValueError, ArithmeticError):  # dates that Python does not have
+        query = simplify(query.copy(), dialect=dialect)
     for node in reversed(list(query.walk())):
         rewrite = RULES.get(type(node))
         made = rewrite(node) if rewrite else node

@@ -196,6 +196,11 @@ def test_what_is_no_query_is_refused_by_the_name_of_its_field(sql: str, problem:
     assert refused.value.field == "corrected_sql"
 
 
+def test_a_date_beyond_the_calendar_is_compared_as_written() -> None:
+    late = where("DATE_TRUNC('year', at) = DATE '9999-01-01'")
+    assert compare_queries(late, late, "postgres").equivalent
+
+
 def test_an_unknown_dialect_is_refused() -> None:
     with pytest.raises(InvalidInput, match="dialect: 'klingon'"):
         compare_queries("SELECT 1", "SELECT 1", "klingon")
