@@ -20,6 +20,7 @@ from itertools import pairwise
 from typing import Any
 
 from recollect.apps.ask.answers.answer_log import add_model, add_tables, record_answer, word_answer
+from recollect.apps.ask.candidates.choices import Offers, pick_choice
 from recollect.apps.ask.candidates.interpretation import Interpretation, interpret_question
 from recollect.apps.ask.candidates.proposals import (
     propose_choice,
@@ -51,11 +52,9 @@ from recollect.apps.ask.question import (
     Ask,
     Choice,
     Clarification,
-    Offers,
     SessionContext,
     get_data,
     list_offered,
-    pick_choice,
     read_clarifications,
 )
 from recollect.apps.ask.source_registry import OpenSource, SourceRegistry, fetch_rows, narrow_view
@@ -285,8 +284,8 @@ class Analyst:
         text = describe_database(inquiry.view, inquiry.question, markdown=inquiry.ask.markdown)
         answer = word_answer(inquiry, inquiry.begin(text=text))
         model = await self._open_model(inquiry) if inquiry.ask.verbose else None
-        if model is not None and (worded := await word_schema(model, self._settings.suggestion_count)):
-            answer = replace(answer, text=worded[0], related=worded[1], model=model.reasoner.name)
+        if model is not None:
+            answer = await word_schema(model, answer, self._settings.suggestion_count)
         return add_model(answer, model)
 
     async def _answer_message(self, scope: Scope, inquiry: Inquiry) -> Answer:
@@ -430,10 +429,9 @@ class Analyst:
         if not inquiry.ask.verbose:
             return add_model(answer, model)
         count = self._settings.suggestion_count if self._settings.suggestions else 0
-        worded = await word_rows(model, answer.rows, count) if model and answer.rows else None
-        if model and worded:
-            answer = replace(answer, text=worded[0], related=worded[1], model=model.reasoner.name)
-        elif count:
+        if model is not None:
+            answer = await word_rows(model, answer, count)
+        if count and answer.model is None:
             # Interpreting takes some tens of milliseconds, in which others want to be served.
             answer = replace(answer, related=await asyncio.to_thread(suggest_questions, inquiry, answer, count))
         return add_model(answer, model)

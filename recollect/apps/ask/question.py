@@ -1,30 +1,22 @@
-"""Ask and Answer: a question to a database, and what came of it, as every interface of this application knows them.
-
-A clarification offers choices. `pick_choice` finds the one that a reply names: by its id, its number, its label or a
-click. A choice is stored with its frame, so choosing it always leads to an answer. `Offers` keeps the latest in the
-process, for callers without memory and while memory does not answer.
-"""
+"""Ask and Answer: a question to a database, and what came of it, as every interface of this application knows them."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from recollect.apps.ask.interpret.frame import Frame
-from recollect.apps.ask.memories.patterns import normalize_question
 from recollect.apps.ask.sources.running import Rows
 from recollect.errors import InvalidInput
 from recollect.values.conversation import Conversation, Turn
 from recollect.values.lesson import Owner
 from recollect.values.memory import Memory
 from recollect.values.query import MAX_QUERY_CHARS, check_range
-from recollect.values.scope import MemoryId, RequestId, Scope, uuid7
+from recollect.values.scope import MemoryId, RequestId
 from recollect.values.text import check_text
 
 T = TypeVar("T")
@@ -269,9 +261,8 @@ def read_stored(value: Any, kind: type[T]) -> T:
         raise TypeError(f"the data of this turn are not ours: {error}") from None
 
 
-# Choices that come back -----------------------------------------------------------------------------------------------
+# Clarifications -----------------------------------------------------------------------------------------------
 
-MAX_OFFERS = 1_000
 # The vague words of the seed, by category.
 CATEGORIES = {
     "temporal": ("recent", "recently", "latest", "current", "currently", "new", "old", "最近", "当前"),
@@ -280,56 +271,10 @@ CATEGORIES = {
     "aggregation": ("summary", "overview", "performance", "statistics", "report", "汇总", "业绩"),
     "entity": ("it", "they", "them", "this", "that", "those", "these", "他们", "它"),
 }
-ORDINALS = {
-    "first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "one": 1, "two": 2,
-    "three": 3, "four": 4, "一": 1, "二": 2, "三": 3, "四": 4, "last": -1, "最后": -1,
-}  # fmt: skip
-POSITION = re.compile(
-    rf"^(?:(?:i mean|i meant|take|use|choose|please|the|option|choice|number|no\.?|#|第)\s*)*"
-    rf"(?:\(?(?P<number>\d)[.)]?|(?P<word>{'|'.join(ORDINALS)}))\s*(?:one|option|choice|个|项|种)?(?:\s*please)?$"
-)
-
-
-def make_clarification_id(session: str | None) -> str:
-    """Return a new id, which names the session that the clarification is stored in."""
-    return f"{uuid7().hex}@{session or ''}"
 
 
 def find_category(term: str) -> str:
     return next((name for name, words in CATEGORIES.items() if term.casefold() in words), "unknown")
-
-
-class Offers:
-    """The latest clarifications that this process asked for, by their ids."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[str, str, str, Clarification]] = OrderedDict()
-
-    def keep(self, scope: Scope, source: str, clarifications: Sequence[Clarification]) -> None:
-        for each in clarifications:
-            if each.choices:
-                self._kept[each.id] = (scope.project, scope.user, source, each)
-        while len(self._kept) > MAX_OFFERS:
-            self._kept.popitem(last=False)
-
-    def find(self, scope: Scope, id: str) -> tuple[str, Clarification] | None:  # noqa: A002
-        """Return the source and the clarification of an id, if it was asked of this user."""
-        project, user, source, found = self._kept.get(id, ("", "", "", None))
-        return (source, found) if found and (project, user) == (scope.project, scope.user) else None
-
-
-def pick_choice(reply: str, choices: Sequence[Choice]) -> Choice | None:
-    """Return the choice that a reply names by its label, its number or its place; None if it says something else."""
-    said = normalize_question(reply)
-    for choice in choices:
-        if said == normalize_question(choice.label):
-            return choice
-    found = POSITION.match(said)
-    if found is None:
-        return None
-    place = int(found["number"]) if found["number"] else ORDINALS[found["word"]]
-    numbered = dict(enumerate(choices, 1)) | ({-1: choices[-1]} if choices else {})
-    return numbered.get(place)
 
 
 def read_clarifications(data: Mapping[str, Any]) -> tuple[Clarification, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -361,17 +361,17 @@ async def approve(analyst: Analyst, scope: Scope, query: Memory, *, good: bool) 
 
 async def propose_shared_question(analyst: Analyst, scope: Scope, inquiry: Inquiry, answer: Answer) -> Memory | None:
     """Propose a question to the project when several users have asked it alike, its literals removed."""
-    is_new = answer.sql and not answer.error and answer.way in ("frame", "model")
     is_alone = inquiry.memory.is_read and inquiry.memory.standalone == inquiry.question
-    shape = shape_of(inquiry.question, answer.sql, answer.dialect) if is_new and is_alone else None
+    if not is_alone or not answer.sql or answer.error or answer.way not in ("frame", "model"):
+        return None
+    shape = shape_of(inquiry.question, answer.sql, answer.dialect)
     if shape is None or mask_text(shape.prompt) != shape.prompt:
         return None
     source = answer.source
     if await analyst.engine.sources.count_askers(scope, f"{source}\n{shape.prompt}\n{shape.sql}") != ASKERS:
         return None
     try:
-        return await propose(
-            analyst, scope, source, shape.prompt, shape.sql, shape.parameters, note="asked by several users"
-        )
+        parameters = list(map(asdict, shape.parameters))
+        return await propose(analyst, scope, source, shape.prompt, shape.sql, parameters, note="asked by several users")
     except InvalidInput:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.apps.ask.memories.patterns import fill_pattern, make_pattern, match_pattern, shape_of
+from recollect.apps.ask.memories.patterns import fill_pattern, match_pattern, shape_of
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,6 @@ def test_a_shape_answers_the_question_it_was_made_of() -> None:
     question, sql = "orders over 50 in Rome", "SELECT 1 FROM o WHERE city = 'Rome' AND total > 50"
     shape = shape_of(question, sql, "sqlite")
     assert shape is not None
-    pattern = make_pattern(shape.prompt, shape.sql, shape.parameters)
-    values = match_pattern(pattern, "orders over 70 in Oslo")
+    values = match_pattern(shape, "orders over 70 in Oslo")
     assert values is not None
-    assert fill_pattern(pattern, values) == "SELECT 1 FROM o WHERE city = 'Oslo' AND total > 70"
+    assert fill_pattern(shape, values) == "SELECT 1 FROM o WHERE city = 'Oslo' AND total > 70"

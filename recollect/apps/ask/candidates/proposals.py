@@ -2,23 +2,23 @@
 
 A choice that was offered; the same question approved or found right before; an approved question with parameters; the
 question as the interpreter reads it, alone or as a change of the last one. Each begins an Answer, or gives None where
-it does not fit. Nothing runs here; whatever is proposed passes the gate first. `make_clarification` offers choices
-where an interpretation is not clear enough, and `suggest_questions` says what to ask next.
+it does not fit. Nothing runs here; whatever is proposed passes the gate first. `suggest_questions` says what to
+ask next.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from recollect.apps.ask.answers.wording import explain_unclear, name_left_out, word_question
+from recollect.apps.ask.answers.wording import explain_unclear
+from recollect.apps.ask.candidates.choices import make_clarification
 from recollect.apps.ask.candidates.interpretation import PROBE_ROWS, Interpretation, is_clear
 from recollect.apps.ask.gate import CheckedSql
 from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import (
-    Candidate,
     CannotRender,
     Decision,
     Frame,
@@ -27,9 +27,7 @@ from recollect.apps.ask.interpret import (
     render_frame,
     teaches,
 )
-from recollect.apps.ask.interpret.decide import CHOICES
-from recollect.apps.ask.interpret.explain import describe_change, label_frame, make_distinct
-from recollect.apps.ask.interpret.index import Target
+from recollect.apps.ask.interpret.explain import describe_change, label_frame
 from recollect.apps.ask.interpret.link import named_targets
 from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.memories.patterns import fill_pattern, match_pattern, normalize_question, read_pattern
@@ -42,7 +40,6 @@ from recollect.apps.ask.question import (
     Clarification,
     find_category,
     get_data,
-    make_clarification_id,
 )
 from recollect.apps.ask.semantic.model import Dimension
 from recollect.apps.ask.source_registry import View
@@ -202,75 +199,6 @@ def uses_word(statement: CheckedSql, word: Word, inquiry: Inquiry) -> bool:
     named = find_columns(word.condition or word.expression, inquiry.source.dialect)
     wanted = {f"{word.table or owner}.{column}".casefold() for owner, column in named}
     return bool(wanted) and wanted <= columns
-
-
-# Choices -------------------------------------------------------------------------------------------------------------
-
-
-def make_clarification(inquiry: Inquiry, found: Interpretation) -> Clarification:
-    """Return the question back for a decision to offer choices."""
-    question, decision = inquiry.question, found.decision
-    unknown = next(iter(decision.unexplained), "")
-    # Without an unknown word it is about what the two best candidates read differently.
-    best, *others = decision.candidates
-    ambiguous = [words for other in others[:1] for words, _ in teaches(best, other)]
-    known = (said for said, word in inquiry.taught.words if stem_phrase(unknown) in map(stem_phrase, word.names))
-    return offer(
-        inquiry,
-        list_choices(found, inquiry.view.index, question),
-        unknown or next(iter(ambiguous), question[:80]),
-        word_question(unknown, next(known, None), question, found.absent),
-        find_category(unknown) if unknown else "ambiguous",
-    )
-
-
-def offer(
-    inquiry: Inquiry, choices: tuple[Choice, ...], term: str, question: str, category: str = "ambiguous"
-) -> Clarification:  # fmt: skip
-    """Return a clarification. Its id names the session that it is stored in."""
-    labels = tuple(each.label for each in choices)
-    return Clarification(term, question, labels, category, make_clarification_id(inquiry.session), choices)
-
-
-def list_choices(found: Interpretation, index: SchemaIndex, question: str) -> tuple[Choice, ...]:
-    """Return a choice for each suggested meaning of a word, which teaches it, and for the best candidates. Of these,
-    those that read the whole question alone answer it from then on."""
-    suggested = {each.candidate.id for each in found.suggestions}
-    others = [each for each in found.decision.candidates if each.id not in suggested][: CHOICES - len(suggested)]
-    choices = [
-        Choice("", each.candidate.label, each.candidate.frame.to_data(), ((each.word, each.meaning),))
-        for each in found.suggestions
-    ]
-    choices += [make_choice(each, others, question) for each in others]
-    frames = [each.frame for each in (*(each.candidate for each in found.suggestions), *others)]
-    labels = make_distinct([each.label for each in choices], frames, index)
-    named = zip(choices, labels, strict=True)
-    return tuple(replace(each, id=str(n), label=label) for n, (each, label) in enumerate(named, 1))
-
-
-def make_choice(candidate: Candidate, others: Sequence[Candidate], question: str) -> Choice:
-    label = name_left_out(candidate.label, candidate.unexplained, question)
-    answered = "" if candidate.unexplained or candidate.changed else question
-    return Choice("", label, candidate.frame.to_data(), tuple(list_lessons(candidate, others)), question=answered)
-
-
-def list_lessons(chosen: Candidate, candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
-    """Return (word, meaning) for what choosing this candidate over the best other one teaches. Something else of the
-    same table, such as a date in place of a figure, is about this question only."""
-    other = next((each for each in candidates if each.id != chosen.id), None)
-    meant = dict(other.links) if other else {}
-    return [
-        (words, describe_target(target))
-        for words, target in (teaches(chosen, other) if other else ())
-        if target.table != meant[words].table or target.kind == meant[words].kind
-    ]
-
-
-def describe_target(target: Target) -> str:
-    """Return a meaning that memories/vocabulary.py reads back."""
-    if target.expression:
-        return f"{target.aggregate.upper() or 'SUM'}({target.expression})"
-    return f"refers to {target.table}.{target.column}".rstrip(".")
 
 
 # What can be asked next ----------------------------------------------------------------------------------------------

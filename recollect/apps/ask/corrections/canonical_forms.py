@@ -1,7 +1,7 @@
 """One way to write what SQL can say in many. `canonicalize` is the entry point.
 
-The rules of sqlglot's `simplify` go further: they change what the user wrote and later reads as a learned condition,
-and merge two conditions on a column. So only its tables of comparisons are used here.
+sqlglot's `simplify` moves NOT inward, writes BETWEEN as two comparisons, puts columns on the left, and drops conditions
+that say nothing more. The rules here do the rest.
 
 Date parts of every dialect become GRAIN('month', column), so that a change of the unit can be told from a change of the
 column. A year, month or day that a date part is compared with becomes a half-open range.
@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, timedelta
 from operator import attrgetter
 
 from sqlglot import exp
-from sqlglot.optimizer.simplify import Simplifier
+from sqlglot.optimizer.simplify import Simplifier, simplify
 
 GRAIN = "GRAIN"
 WRITTEN = "written"
@@ -31,12 +32,14 @@ PARTS = {
 }  # fmt: skip
 TIMES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "DATETIME", "TIME")
 PERIOD = re.compile(r"^(\d{4})(?:-(\d\d))?(?:-(\d\d))?$")
-ALWAYS_TRUE = (exp.true(), exp.condition("1 = 1"))
 UNITS = (exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfMonth, exp.Hour)
 
 
 def canonicalize(query: exp.Query, dialect: str) -> exp.Query:
-    """Rewrite a query in place, leaves first, and return it. `dialect` matters where TRUE is another word for 1."""
+    """Return the query in its canonical form, rewritten leaves first. `dialect` matters where TRUE is another word for
+    1."""
+    with suppress(ValueError, ArithmeticError):  # dates that Python does not have
+        query = simplify(query.copy(), dialect=dialect)
     for node in reversed(list(query.walk())):
         rewrite = RULES.get(type(node))
         made = rewrite(node) if rewrite else node
@@ -61,15 +64,8 @@ def is_constant(node: exp.Expr) -> bool:
 
 
 def split_conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
-    """Return the conditions that AND connects, without those that are always true."""
-    sides = condition.flatten() if isinstance(condition, exp.And) else filter(None, [condition])
-    return [side for side in sides if side not in ALWAYS_TRUE]
-
-
-def _rewrite_between(node: exp.Expr) -> exp.Expr:
-    low = _rewrite_comparison(exp.GTE(this=node.this.copy(), expression=node.args["low"].copy()))
-    high = _rewrite_comparison(exp.LTE(this=node.this, expression=node.args["high"]))
-    return exp.And(this=low, expression=high)
+    """Return the conditions that AND connects."""
+    return [*condition.flatten()] if isinstance(condition, exp.And) else [*filter(None, [condition])]
 
 
 def _rewrite_in(node: exp.Expr) -> exp.Expr:
@@ -84,16 +80,10 @@ def _rewrite_in(node: exp.Expr) -> exp.Expr:
 
 
 def _rewrite_not(node: exp.Expr) -> exp.Expr:
-    """Move NOT inward."""
+    """Return the condition without NOT before a column, a list or a comparison."""
     inner = node.this
-    below: exp.Expr = inner.this
-    if isinstance(inner, exp.Not):
-        return below
     if isinstance(inner, exp.Column):
         return exp.EQ(this=inner, expression=exp.false())
-    if isinstance(inner, (exp.And, exp.Or)):
-        sides = [_rewrite_not(exp.Not(this=side.copy())) for side in (inner.this, inner.expression)]
-        return (exp.Or if isinstance(inner, exp.And) else exp.And)(this=sides[0], expression=sides[1])
     if isinstance(inner, exp.In) and inner.expressions:
         unequal = (exp.NEQ(this=inner.this.copy(), expression=value) for value in inner.expressions)
         return exp.and_(*unequal, copy=False, wrap=False)
@@ -136,10 +126,9 @@ def _rewrite_is(node: exp.Expr) -> exp.Expr:
 
 
 def _rewrite_comparison(node: exp.Expr) -> exp.Expr:
-    """Put the column on the left, and make a comparison with a year, month or day a range."""
+    """Sort two columns, and make a comparison with a year, month or day a range."""
     left, right = node.this, node.expression
-    is_reversed = is_constant(left) and not is_constant(right)
-    if is_reversed or (not is_constant(right) and render(right) < render(left)):
+    if not is_constant(right) and render(right) < render(left):
         form = Simplifier.INVERSE_COMPARISONS.get(type(node), type(node))
         node = form(this=right.copy(), expression=left.copy())
     if isinstance(node, exp.EQ):
@@ -235,7 +224,6 @@ RULES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     **dict.fromkeys((exp.Paren, exp.TsOrDsToTimestamp), attrgetter("this")),
     **dict.fromkeys(DATE_PARTS, _rewrite_date_part),
     **dict.fromkeys((exp.Cast, exp.Date, exp.TsOrDsToDate), _rewrite_date),
-    exp.Between: _rewrite_between,
     exp.In: _rewrite_in,
     exp.Not: _rewrite_not,
     exp.Or: _rewrite_or,

@@ -97,20 +97,16 @@ class Clauses:
         return (*self.conditions, *self.projection, *self.grouping, *self.order)
 
     @property
-    def row_key(self) -> set[str]:
-        """What there is one row of: SELECT DISTINCT a is SELECT a GROUP BY a."""
-        return {*list_texts(self.projection if self.is_distinct else self.grouping)}
-
-    @property
     def meaning(self) -> tuple[object, ...]:
         """Equal for two queries that say the same."""
         return (
-            self.kind if self.tables else (self.kind, self.is_distinct),
+            self.kind,
+            self.is_distinct,
             sorted(self.tables.items()),
             sorted(list_texts(self.links)),
             sorted(list_texts(self.conditions)),
             list_texts(self.projection),
-            self.row_key,
+            {*list_texts(self.grouping)},
             list_texts(self.order),
             self.limit,
             self.rest,
@@ -155,6 +151,7 @@ def _read_query(query: exp.Expr, dialect: str) -> Clauses:
     projection = tuple(Item(one, dialect) for one in query.expressions)
     group = query.args.get("group")
     grouping = _read_unique(group.expressions, dialect) if group else ()
+    # SELECT a GROUP BY a is SELECT DISTINCT a.
     if grouping and not is_distinct and {*list_texts(grouping)} == {*list_texts(projection)}:
         grouping, is_distinct = (), True
     if isinstance(query.parent, exp.Exists):
@@ -166,8 +163,6 @@ def _read_query(query: exp.Expr, dialect: str) -> Clauses:
 def _read_tables(select: exp.Select) -> dict[str, str]:
     names = [source.meta.get("label", source.alias_or_name) for source in list_sources(select)]
     joined = [(join.args.get("side") or "").lower() for join in list_joins(select)]
-    if joined == ["right"]:  # b RIGHT JOIN a is a LEFT JOIN b
-        return dict(zip(names, ("left", ""), strict=True))
     return dict(zip(names, ("", *joined), strict=False))
 
 

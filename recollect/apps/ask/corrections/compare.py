@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from recollect.apps.ask.corrections import Change, ChangeKind
 from recollect.apps.ask.corrections.canonical_forms import find_grain
-from recollect.apps.ask.corrections.clauses import OUTER, Clauses, Item, list_texts, read_clauses
+from recollect.apps.ask.corrections.clauses import Clauses, Item, list_texts, read_clauses
 from recollect.apps.ask.corrections.query_tree import DERIVED, Schema, parse_pair, rename_tables
 
 SECOND_USE = re.compile(r"_\d+$")
@@ -134,12 +134,8 @@ def _show_joins(clauses: Clauses) -> str:
 
 
 def _find_filter_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
-    """Return the conditions that moved into or out of an outer join, say the same of another column, changed, took the
-    place of others, went or came."""
+    """Return the conditions that say the same of another column, changed, took the place of others, went or came."""
     delta = Delta.of(before.conditions, after.conditions, replaced)
-
-    def rate_move(old: Item, new: Item) -> float | None:
-        return 1.0 if old.text.removesuffix(OUTER) == new.text.removesuffix(OUTER) else None
 
     def rate_other_column(old: Item, new: Item) -> float | None:
         if not new.columns or new.shape != old.shape or old.subject in (item.subject for item in delta.come):
@@ -156,8 +152,7 @@ def _find_filter_changes(before: Clauses, after: Clauses, replaced: Replacements
         shown = (item.shown if item else None for item in (old, new))
         return Change(kind, find_table(list(filter(None, (new, old)))), *shown)
 
-    changes = delta.pair(rate_move, lambda old, new: [change("join", old, new)])
-    changes += delta.pair(rate_other_column, replaced.replace_columns)
+    changes = delta.pair(rate_other_column, replaced.replace_columns)
     for rate in (rate_change, rate_place):
         changes += delta.pair(rate, lambda old, new: [change("filter_change", old, new)])
     changes += [change("filter_removal", item, None) for item in delta.gone]
@@ -176,10 +171,6 @@ def find_column_changes(before: Clauses, after: Clauses, replaced: Replacements)
     if shown.items:
         table = find_table(shown.come or shown.gone)
         changes.append(Change("projection", table, show_items(shown.gone), show_items(shown.come)))
-    is_otherwise_distinct = before.is_distinct != after.is_distinct and before.row_key != after.row_key
-    is_moved = not delta.items and is_reordered(before.projection, after.projection, replaced)
-    if not changes and (is_moved or is_otherwise_distinct):
-        changes.append(Change("projection", None, show_items(before.projection), show_items(after.projection)))
     return changes
 
 
@@ -201,8 +192,6 @@ def is_reordered(before: Sequence[Item], after: Sequence[Item], replaced: Replac
 
 
 def _find_grouping_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
-    if before.is_distinct != after.is_distinct and before.row_key == after.row_key:
-        return []
     delta = Delta.of(before.grouping, after.grouping, replaced)
     changes = _find_renamed(delta, replaced)
     is_first_measure = not before.grouping and not any(item.measure for item in before.projection)

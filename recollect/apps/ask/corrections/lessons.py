@@ -179,15 +179,13 @@ def add_question_word(change: Change, question: str) -> Change:
 
 
 def find_name_word(wrong: str, right: str, question: QuestionWords) -> str | None:
-    """Return the words of the question that the wrong name consists of, preferring those that are not in the right
-    name."""
+    """Return the words of the question that the wrong name consists of, and that are not in the right name."""
     if is_cjk(wrong):
         return question.find_spelling(wrong)
     old, new = stem_name(wrong), stem_name(right)
     runs = _find_runs(question, old)
     fresh = [run for run in runs if not any(starts_with_any(new, stem_word(word)) for word in run)]
-    exact = [run for run in runs if {*old}.issuperset(map(stem_word, run))]
-    longest = max(fresh or exact, key=len, default=())
+    longest = max(fresh, key=len, default=())
     word = " ".join(longest)
     return word if word and stem_term(word) != stem_term(right.replace("_", " ")) else None
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from recollect.apps.ask.answers.wording import word_question
+from recollect.apps.ask.candidates.choices import offer
 from recollect.apps.ask.candidates.interpretation import PROBE_ROWS, PROBE_SECONDS, Interpretation
-from recollect.apps.ask.candidates.proposals import get_whole_rows, list_used_words, offer
+from recollect.apps.ask.candidates.proposals import get_whole_rows, list_used_words
 from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import Candidate

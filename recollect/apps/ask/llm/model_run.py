@@ -29,7 +29,6 @@ from recollect.apps.ask.memories.vocabulary import has_words
 from recollect.apps.ask.question import Answer, OnText, Spent
 from recollect.apps.ask.semantic.catalog import Catalog, Table
 from recollect.apps.ask.source_registry import View
-from recollect.apps.ask.sources.running import Rows
 from recollect.errors import InvalidInput, ReasonerFailed
 from recollect.ports import Message, Reasoner, StreamingReasoner
 from recollect.prompts import load_examples, mark_data, render_prompt
@@ -301,26 +300,26 @@ def list_names(catalog: Catalog) -> frozenset[str]:
 # Answers in words ----------------------------------------------------------------------------------------------------
 
 
-async def word_rows(model: ModelRun, rows: Rows, count: int) -> tuple[str, tuple[str, ...]] | None:
-    """Return the answer in the model's words, and questions that go on from it; None if there is nothing to say, or the
+async def word_rows(model: ModelRun, answer: Answer, count: int) -> Answer:
+    """Return the answer in the model's words, with questions that go on from it; unchanged if it has no rows, or the
     model fails."""
-    if model.is_away or not rows.rows:
-        return None
-    shown = mark_data("rows", csv_text(rows.columns, rows.rows[: model.inquiry.ask.model_rows]))
-    return await word_data(model, "answer_rows", count, rows=shown)
+    if model.is_away or answer.rows is None or not answer.rows.rows:
+        return answer
+    shown = mark_data("rows", csv_text(answer.rows.columns, answer.rows.rows[: model.inquiry.ask.model_rows]))
+    return await word_data(model, answer, "answer_rows", count, rows=shown)
 
 
-async def word_schema(model: ModelRun, count: int) -> tuple[str, tuple[str, ...]] | None:
-    """Return what the database contains in the model's words; None if the model fails."""
+async def word_schema(model: ModelRun, answer: Answer, count: int) -> Answer:
+    """Return what the database contains in the model's words; unchanged if the model fails."""
     inquiry = model.inquiry
     tables = choose_tables(inquiry.view, inquiry.question, inquiry.ask.schema)
     schema = mark_data("schema", write_schema(inquiry.view, tables, inquiry.ask.schema, 0))
-    return await word_data(model, "answer_schema", count, schema=schema)
+    return await word_data(model, answer, "answer_schema", count, schema=schema)
 
 
-async def word_data(model: ModelRun, prompt: str, count: int, **data: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return the model's answer from some data, and the questions that it suggests; None if it fails. The caller of the
-    question gets the answer piece by piece, if they want that."""
+async def word_data(model: ModelRun, answer: Answer, prompt: str, count: int, **data: str) -> Answer:
+    """Return the model's answer from some data, and the questions that it suggests. The caller of the question gets the
+    answer piece by piece, if they want that."""
     ask, on_text = model.inquiry.ask, model.inquiry.ask.on_text
     form = ", as Markdown" if ask.markdown else ", as plain text"
     system = render_prompt(prompt, form=form, instructions=ask.instructions, count=str(count), **data)
@@ -329,18 +328,18 @@ async def word_data(model: ModelRun, prompt: str, count: int, **data: str) -> tu
     async def pass_on(piece: str) -> None:
         nonlocal so_far, shown
         so_far += piece
-        answer = visible_part(so_far)
-        if on_text is not None and len(answer) > len(shown):
-            await on_text(answer[len(shown) :])
-            shown = answer
+        visible = visible_part(so_far)
+        if on_text is not None and len(visible) > len(shown):
+            await on_text(visible[len(shown) :])
+            shown = visible
 
     messages = [Message("system", system), Message("user", model.inquiry.memory.standalone)]
     text = await model.send(messages, ANSWER_TOKENS, on_text=pass_on if on_text else None)
     if not text:
-        return None
-    answer, *more = RELATED_LINE.split(text, 1)
+        return answer
+    said, *more = RELATED_LINE.split(text, 1)
     related = [line.strip(" -*0123456789.") for line in "\n".join(more).splitlines()]
-    return answer.strip(), tuple(filter(None, related))[:count]
+    return replace(answer, text=said.strip(), related=tuple(filter(None, related))[:count], model=model.reasoner.name)
 
 
 def visible_part(text: str) -> str:

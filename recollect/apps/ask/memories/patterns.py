@@ -154,16 +154,10 @@ LONG_NUMBER = re.compile(r"\d{5,}")  # may be somebody's
 DATE = re.compile(r"^(\d{4})-\d{2}-\d{2}$")
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    prompt: str
-    sql: str
-    parameters: tuple[dict[str, Any], ...]
-
-
-def shape_of(question: str, sql: str, dialect: str) -> Shape | None:
-    """None where a text of the statement is not in the question, so that nobody could say what it should be, or where a
-    long number would stay in it. Numbers that are not in the question belong to the statement (LIMIT 5); days stay."""
+def shape_of(question: str, sql: str, dialect: str) -> Pattern | None:
+    """Return a question and its statement with parameters for what both name. None where a text of the statement is not
+    in the question, so that nobody could say what it should be, or where a long number would stay in it. Numbers that
+    are not in the question belong to the statement (LIMIT 5); days stay."""
     import sqlglot
     from sqlglot import exp
 
@@ -172,14 +166,11 @@ def shape_of(question: str, sql: str, dialect: str) -> Shape | None:
     except sqlglot.errors.SqlglotError:
         return None
     prompt = normalize_question(question)
-    parameters: list[dict[str, Any]] = []
+    parameters = list[Parameter]()
     for literal in list(tree.find_all(exp.Literal)):
         value = str(literal.this)
-        said = (
-            re.search(rf"(?<![\w.]){re.escape(normalize_question(value))}(?![\w.])", prompt)
-            if normalize_question(value)
-            else None
-        )
+        named = re.escape(normalize_question(value))
+        said = re.search(rf"(?<![\w.]){named}(?![\w.])", prompt) if named else None
         if said is None or DATE.match(value):
             if literal.is_string and not DATE.match(value):
                 return None
@@ -187,5 +178,5 @@ def shape_of(question: str, sql: str, dialect: str) -> Shape | None:
         name = f"p{len(parameters) + 1}"
         prompt = f"{prompt[: said.start()]}{{{{{name}}}}}{prompt[said.end() :]}"
         literal.replace(exp.Literal.string(f"{{{{{name}}}}}"))
-        parameters.append({"name": name, "type": "text" if literal.is_string else "number"})
-    return None if LONG_NUMBER.search(prompt) else Shape(prompt, tree.sql(dialect=dialect), tuple(parameters))
+        parameters.append(Parameter(name, "text" if literal.is_string else "number"))
+    return None if LONG_NUMBER.search(prompt) else Pattern(prompt, tree.sql(dialect=dialect), tuple(parameters))

@@ -34,7 +34,6 @@ from recollect.apps.ask.semantic.model import Definition, Dimension, Entity, Joi
 from recollect.apps.ask.sql_text import check_expression
 from recollect.errors import InvalidInput
 from recollect.values.term_file import read_yaml, write_yaml
-from recollect.values.text import check_text
 
 ROOT = "model"
 TABLES = f"{ROOT}.tables"
@@ -107,9 +106,7 @@ def read_mapping(place: str, given: object, known: Iterable[str] = ()) -> Mappin
 
 def read_model(source: str | Mapping[str, Any], catalog: Catalog | None = None) -> SemanticModel:
     """Return the model of a file's text, or of its parsed content; checked if the catalog is given."""
-    if isinstance(source, str):
-        source = read_yaml(ROOT, check_text(ROOT, source, MAX_CHARS))
-    given = read_mapping(ROOT, source, ("tables",))
+    given = read_mapping(ROOT, _parse_text(source) if isinstance(source, str) else source, ("tables",))
     found: dict[str, list[Any]] = {"entities": [], **{part: [] for part in PARTS}}
     for table, content in read_mapping(TABLES, given.get("tables")).items():
         place = f"{TABLES}.{table}"
@@ -122,6 +119,17 @@ def read_model(source: str | Mapping[str, Any], catalog: Catalog | None = None) 
     if catalog:
         found = {part: [*map(partial(_check_part, catalog, part), parts)] for part, parts in found.items()}
     return SemanticModel(**{part: tuple(each) for part, each in found.items()})
+
+
+def _parse_text(text: str) -> Any:
+    if len(text) > MAX_CHARS:
+        raise InvalidInput(ROOT, f"{len(text):,} characters; at most {MAX_CHARS:,}")
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return read_yaml(ROOT, text)
+    try:
+        return json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(ROOT, f"begins like JSON but is not: {error}") from None
 
 
 def _list_bodies(place: str, part: str, given: Any) -> Iterator[tuple[str, Any]]:

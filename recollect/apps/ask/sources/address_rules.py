@@ -108,8 +108,8 @@ class HostList:
         return any(address in network for network in self.networks)
 
 
-def read_host_list(text: str) -> HostList:
-    """Return the list that a setting names, separated by commas; a ValueError says which entry cannot be read."""
+def read_host_list(text: str, variable: str = "") -> HostList:
+    """Return the list that a setting names, separated by commas."""
     names: set[str] = set()
     networks: list[IpNetwork] = []
     for entry in (each.strip().lower() for each in text.split(",") if each.strip()):
@@ -117,7 +117,8 @@ def read_host_list(text: str) -> HostList:
             networks.append(ip_network(entry, strict=False))
         except ValueError:
             if not NAME.fullmatch(entry.removeprefix("*.")) or NUMERIC.fullmatch(entry):
-                raise ValueError(f"{entry!r} is neither a host name, *.domain, an address nor a network") from None
+                problem = f"{entry!r} is neither a host name, *.domain, an address nor a network"
+                raise InvalidSetting(variable, problem) from None
             names.add(entry.rstrip("."))
     return HostList(frozenset(names), tuple(networks))
 
@@ -132,17 +133,17 @@ def parse_address(host: str) -> IpAddress | None:
 
 
 def check_host(host: str) -> str:
-    """Return the host as one name or address, or raise a ValueError that says what is wrong with it."""
+    """Return the host as one name or address, or raise an InvalidInput that says what is wrong with it."""
     if "," in host:
-        raise ValueError("names several hosts; name one")
+        raise InvalidInput(FIELD, "names several hosts; name one")
     if "%" in host:
-        raise ValueError("the host may not have a zone or percent-encoding")
+        raise InvalidInput(FIELD, "the host may not have a zone or percent-encoding")
     if parse_address(host) is not None:
         return host
     if NUMERIC.fullmatch(host.lower()):
-        raise ValueError("the host is an address in an unusual form; write four decimal numbers")
+        raise InvalidInput(FIELD, "the host is an address in an unusual form; write four decimal numbers")
     if not NAME.fullmatch(host.lower()):
-        raise ValueError("the host is not a name or an address; write an international name as xn--")
+        raise InvalidInput(FIELD, "the host is not a name or an address; write an international name as xn--")
     return host.lower()
 
 
@@ -218,9 +219,6 @@ def check_addresses(host: str, found: Sequence[str], rules: SourceRules) -> tupl
     return tuple(dict.fromkeys(str(address) for address in addresses))[:MOST_ADDRESSES]
 
 
-# Addresses ------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Address:
     """A checked address. One of `file`, `socket` and `host` is set; none of them is PostgreSQL's default socket."""
@@ -243,20 +241,13 @@ def read_rules(settings: Settings, home: Path) -> SourceRules:
     """Return the rules for network callers. The sample's folder is always among the folders."""
     named = read_folders("RECOLLECT_SOURCE_FOLDERS", settings.source_folders)
     return SourceRules(
-        allowed=read_hosts("RECOLLECT_SOURCE_HOSTS", settings.source_hosts),
-        denied=read_hosts("RECOLLECT_SOURCE_DENIED_HOSTS", settings.source_denied_hosts),
+        allowed=read_host_list(settings.source_hosts, "RECOLLECT_SOURCE_HOSTS"),
+        denied=read_host_list(settings.source_denied_hosts, "RECOLLECT_SOURCE_DENIED_HOSTS"),
         private=settings.source_private_hosts,
         folders=(home / "sample", *(named or (home / "uploads" / PROJECT,))),
         sockets=read_folders("RECOLLECT_SOURCE_SOCKETS", settings.source_sockets),
         same_server=settings.source_same_server,
     )
-
-
-def read_hosts(variable: str, text: str) -> HostList:
-    try:
-        return read_host_list(text)
-    except ValueError as error:
-        raise InvalidSetting(variable, str(error)) from None
 
 
 def read_folders(variable: str, text: str) -> tuple[Path, ...]:
@@ -415,10 +406,7 @@ def check_socket(folder: str, rules: SourceRules) -> str:
 
 def check_reachable(host: str, rules: SourceRules) -> str:
     """Return the host, unless the rules refuse it as it is written. A name is checked again with its addresses."""
-    try:
-        host = check_host(host)
-    except ValueError as error:
-        raise InvalidInput(FIELD, str(error)) from None
+    host = check_host(host)
     address = parse_address(host)
     if address is not None and not is_allowed(address, host, rules):
         raise InvalidInput(

@@ -67,7 +67,6 @@ def test_a_condition_in_other_words_is_the_same(one: str, other: str) -> None:
         ("SELECT DISTINCT a FROM t", "SELECT a FROM t GROUP BY a"),
         ("SELECT t.a FROM t JOIN u ON t.id = u.id", "SELECT t.a FROM u, t WHERE u.id = t.id"),
         ("SELECT t.a FROM t JOIN u USING (id)", "SELECT t.a FROM t JOIN u ON u.id = t.id"),
-        ("SELECT t.a FROM u RIGHT JOIN t ON t.id = u.id", "SELECT t.a FROM t LEFT JOIN u ON u.id = t.id"),
         ("WITH q AS (SELECT a FROM t WHERE c = 1) SELECT a FROM q", "SELECT a FROM (SELECT a FROM t WHERE c = 1) x"),
         ("SELECT a FROM t FETCH FIRST 3 ROWS ONLY", "SELECT a FROM t LIMIT 3 OFFSET 0"),
         ("SELECT a -- note\nFROM public.t", "SELECT a FROM t"),
@@ -129,7 +128,7 @@ def test_a_column_is_substituted_once_however_often_it_is_used() -> None:
         ("city = 'Oslo'", "filter_change"),  # the literal changed with it
         ("town = 'Oslo'", "filter_change"),
         ("town = 'Rome' AND open", "filter_addition"),
-        ("town = 'Rome' AND town <> 'Oslo'", "filter_change"),  # one filter per column
+        ("town > 'A' AND town <> 'Oslo'", "filter_change"),  # one filter per column
         ("TRUE", "filter_removal"),
     ],
 )
@@ -195,6 +194,11 @@ def test_what_is_no_query_is_refused_by_the_name_of_its_field(sql: str, problem:
     with pytest.raises(InvalidInput, match=problem) as refused:
         compare_queries("SELECT 1", sql, "sqlite")
     assert refused.value.field == "corrected_sql"
+
+
+def test_a_date_beyond_the_calendar_is_compared_as_written() -> None:
+    late = where("DATE_TRUNC('year', at) = DATE '9999-01-01'")
+    assert compare_queries(late, late, "postgres").equivalent
 
 
 def test_an_unknown_dialect_is_refused() -> None:
