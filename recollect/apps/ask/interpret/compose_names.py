@@ -89,7 +89,7 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
     changes: dict[str, Any] = {"entity": link.target.table, "used": add_use(state, link), "junction": ""}
     if link.score <= GUESSED:
         changes["skipped"] = (*state.skipped, link.start)
-    is_amount = "much" in {token.lower for token in linked.tokens[: link.start]}
+    is_amount = any(token.lower == "much" for token in linked.tokens[: link.start])
     last = linked.tokens[link.end - 1]
     is_single = last.lower.isascii() and not last.is_plural
     name = Name(state, link, NO_COLUMN, is_amount, False, name_features(link), changes, is_single=is_single)
@@ -98,14 +98,21 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
         return
     for read in ENTITY_READINGS:
         yield from read(name)
-    mention = name.fact("entity", in_where=state.in_where, lead=lead_word(linked, link.start), junction=state.junction,
-                        role=state.role, in_figure=bool(state.aggregates))  # fmt: skip
+    yield from mention_entity(name, lead_word(linked, link.start))
+
+
+def mention_entity(name: Name, lead: str) -> Iterator[State]:
+    """The rows are named, and a number before them says how many are wanted."""
+    state = name.state
+    mention = name.fact("entity", in_where=state.in_where, lead=lead, junction=state.junction, role=state.role,
+                        in_figure=bool(state.aggregates))  # fmt: skip
     if state.numbers and not state.compare and not state.superlative:
-        limit = Fact("limit", link.start, number=state.limit)
+        limit = Fact("limit", name.link.start, number=state.limit)
         yield name.move(mention, facts=(*state.facts, limit), numbers=())
     # A negation that reaches past a noun rarely means what comes after it.
-    past = [("operator_past_noun", 1.0)] if state.negates else []
-    yield name.move(mention, *past, *([("by_not_group", 3.0)] if state.groups or is_coordinated(state) else []))
+    past = ("operator_past_noun", float(bool(state.negates)))
+    not_grouped = ("by_not_group", 3.0 if state.groups or is_coordinated(state) else 0.0)
+    yield name.move(mention, past, not_grouped)
 
 
 def count_entity(name: Name) -> Iterator[State]:
@@ -300,10 +307,8 @@ def rank_by_column(name: Name) -> Iterator[State]:
     yield name.move(replace(total, aggregate=""), *extra, **changes)
     if not state.numbers and not state.in_where:
         # "Which orders have the highest amount" asks for the orders, "the highest order amount" does not.
-        is_about_rows = any(
-            fact.kind == "entity" and not fact.in_where and fact.at < name.link.start - 1 for fact in state.facts
-        )
-        doubt = ("superlative_as_aggregate", 4.0 if is_about_rows else 0.0)
+        rows = [each for each in state.facts if each.is_main_entity and each.at < name.link.start - 1]
+        doubt = ("superlative_as_aggregate", 4.0 if rows else 0.0)
         yield name.move(name.fact("metric", "max" if total.is_descending else "min"), *extra, doubt, **changes)
     if name.info.role == "dimension":
         # "most common citizenship": the value that most rows have.

@@ -15,35 +15,37 @@ from recollect.apps.ask.interpret.work import Work, make_ref
 def add_orders(work: Work) -> None:
     state = work.state
     limit = next((fact.number for fact in work.facts("limit")), None)
-    for fact in work.facts("superlative", "order"):
-        if fact.kind == "superlative":
-            work.set_limit(fact.number or limit)
-        if fact.aggregate:
-            rank_groups(work, fact)
-        else:
-            order_rows(work, fact)
-    if work.order:
-        return
-    if state.superlative or state.order:
-        order_by_what_is_there(work, state.superlative or state.order)
+    for fact in work.facts("superlative"):
+        work.set_limit(fact.number or limit)
+        rank = rank_groups if fact.aggregate else rank_rows
+        rank(work, fact)
+    for fact in work.facts("order"):
+        order = rank_groups if fact.aggregate else order_rows
+        order(work, fact)
+    if state.ordering and not work.order:
+        order_by_what_is_there(work)
         work.note("left_over", not work.order)
-    if state.superlative and work.order:
-        work.set_limit(state.limit or limit)
-    elif limit and not state.superlative:
+        if state.superlative and work.order:
+            work.set_limit(state.limit or limit)
+    elif limit and not work.order:
         work.limit = limit
         work.note("left_over", 0.5)
 
 
 def order_rows(work: Work, fact: Fact) -> None:
-    """Order the rows by a column, and show it where a superlative shows nothing else; figures by the figure of it."""
+    """Order by a figure or by a column."""
     ref = make_ref(fact.target, work.index)
-    figures = [n for n, metric in enumerate(work.metrics) if metric.of == ref] if fact.kind == "order" else []
+    figures = [n for n, metric in enumerate(work.metrics) if metric.of == ref]
     if figures:
         work.order.append(Order("metric", figures[0], fact.is_descending))
     elif ref.column or ref.expression:
         work.order.append(Order("column", is_descending=fact.is_descending, of=ref))
-    if fact.kind == "order":
-        return
+
+
+def rank_rows(work: Work, fact: Fact) -> None:
+    """Keep the first rows by a column, and show it where nothing else is shown."""
+    ref = make_ref(fact.target, work.index)
+    work.order.append(Order("column", is_descending=fact.is_descending, of=ref))
     if work.metrics:
         work.note("left_over")
     elif not work.columns and not work.named_entities and not work.linked.asks_who:
@@ -66,7 +68,14 @@ def rank_groups(work: Work, fact: Fact) -> None:
         work.groups.append(Group(ref))
         metric = Metric("count", Ref(ref.table))
     group_shown(work, metric)
-    # What is ranked within each group that was asked for: the rows that were named, else the columns.
+    group_ranked(work)
+    work.note("ranked_nothing", not work.groups and not work.facts("grain"))
+    work.metrics = [metric, *(each for each in work.metrics if each != metric)]
+    work.order.append(Order("metric", 0, fact.is_descending))
+
+
+def group_ranked(work: Work) -> None:
+    """Add what is ranked within each group that was asked for: the rows that were named, else the columns."""
     named = [make_ref(fact.target, work.index) for fact in work.named_entities]
     ranked = [each for each in named if each not in work.refs("group")][:1] or work.columns
     if work.ranks_within:
@@ -74,9 +83,6 @@ def rank_groups(work: Work, fact: Fact) -> None:
         work.columns = []
     elif ranked or work.facts("grain"):
         work.note("ranked_across", any(asks_each(work, fact) for fact in work.facts("group")))
-    work.note("ranked_nothing", not work.groups and not work.facts("grain"))
-    work.metrics = [metric, *(each for each in work.metrics if each != metric)]
-    work.order.append(Order("metric", 0, fact.is_descending))
 
 
 def asks_each(work: Work, fact: Fact) -> bool:
@@ -96,11 +102,11 @@ def group_shown(work: Work, metric: Metric) -> None:
         work.groups, work.columns = [Group(ref) for ref in work.columns], []
 
 
-def order_by_what_is_there(work: Work, how: str) -> None:
+def order_by_what_is_there(work: Work) -> None:
     """`the best month`, `oldest first`: order by the figure, by the date, by a column of the adjective's concept, and
     in a plain order by what is shown."""
-    direction, _, concept = how.partition(":")
-    is_descending, is_plain = direction in ("desc", "last"), not work.state.superlative
+    direction, _, concept = work.state.ordering.partition(":")
+    is_descending, is_plain = work.state.is_descending, not work.state.superlative
     if work.metrics and (is_plain or work.groups or work.facts("grain")):
         work.order.append(Order("metric", 0, is_descending))
     elif direction in ("last", "first"):

@@ -45,8 +45,15 @@ def definition_variants(frame: Frame, work: Work) -> Iterator[Variant]:
 
 
 def without_void_rows(frame: Frame, work: Work) -> Frame:
-    """Leave out cancelled rows where amounts are added up and the question says nothing about them."""
-    void = find_void_rows(base_table(frame, work.index), work.index) if adds_up_amounts(frame, work.index) else None
+    """Leave out cancelled rows where amounts are added up and the question says nothing about them. The rows of a table
+    without a date are void with the dated rows that they belong to."""
+    index, base = work.index, base_table(frame, work.index)
+    amounts = {(each.table, each.column, each.expression) for each in index.figures}
+    summed = [each.of for each in frame.metrics if each.aggregate in ("sum", "avg")]
+    if not summed or any((ref.table, ref.column, ref.expression) not in amounts for ref in summed):
+        return frame
+    parents = [join.to for join in index.model.joins if join.table == base and not index.tables[base].main_moment]
+    void = next((index.void[each] for each in (base, *parents) if each in index.void), None)
     asked = {(fact.target.table, fact.target.column) for fact in work.state.facts}
     asked |= {(each.of.table, each.of.column) for each in frame.filters}
     if void is None or (void.of.table, void.of.column) in asked:
@@ -54,31 +61,18 @@ def without_void_rows(frame: Frame, work: Work) -> Frame:
     return replace(frame, filters=(*frame.filters, replace(void, is_default=True)))
 
 
-def adds_up_amounts(frame: Frame, index: SchemaIndex) -> bool:
-    amounts = {(each.table, each.column, each.expression) for each in index.figures}
-    summed = [each.of for each in frame.metrics if each.aggregate in ("sum", "avg")]
-    return bool(summed) and all((ref.table, ref.column, ref.expression) in amounts for ref in summed)
-
-
-def find_void_rows(table: str, index: SchemaIndex) -> Filter | None:
-    """Return the condition that leaves out the cancelled rows of a table, or of the dated rows that it belongs to."""
-    is_dated = bool(index.tables[table].main_moment)
-    parents = [] if is_dated else [join.to for join in index.model.joins if join.table == table]
-    return next((index.void[each] for each in (table, *parents) if each in index.void), None)
-
-
 def with_other_moment(frame: Frame, work: Work) -> Frame:
     """Return the frame by another date of the same rows, where the question does not say which is meant."""
     used = [*(each.of for each in frame.periods), *(each.of for each in frame.groups if each.grain)]
-    for old in used[:1]:
-        info = work.index.tables[old.table]
-        if len(info.moments) > 1 and old.column == work.guessed_moment:
-            new = replace(old, column=info.moments[1])
-            return replace(
-                frame, periods=tuple(replace(each, of=new) if each.of == old else each for each in frame.periods),
-                groups=tuple(replace(each, of=new) if each.of == old else each for each in frame.groups),
-            )  # fmt: skip
-    return frame
+    moments = work.index.tables[used[0].table].moments if used else ()
+    if len(moments) < 2 or used[0].column != work.guessed_moment:
+        return frame
+    old, new = used[0], replace(used[0], column=moments[1])
+    return replace(
+        frame,
+        periods=tuple(replace(each, of=new) if each.of == old else each for each in frame.periods),
+        groups=tuple(replace(each, of=new) if each.of == old else each for each in frame.groups),
+    )
 
 
 # Several values of one column ----------------------------------------------------------------------------------------
@@ -119,13 +113,11 @@ def merge_by_column(filters: Sequence[Filter]) -> tuple[Filter, ...]:
     for n, each in enumerate(filters):
         key = (each.of, LISTED[each.op], each.is_text) if each.op in LISTED else (n,)
         groups.setdefault(key, []).append(each)
-    return tuple(map(merge_values, groups.values()))
-
-
-def merge_values(filters: Sequence[Filter]) -> Filter:
-    values = tuple(dict.fromkeys(value for each in filters for value in each.values))
-    is_single = len(filters) == 1 or len(values) == 1
-    return filters[0] if is_single else replace(filters[0], op=LISTED[filters[0].op], values=values)
+    merged = []
+    for first, *others in groups.values():
+        values = tuple(dict.fromkeys(value for each in (first, *others) for value in each.values))
+        merged.append(replace(first, op=LISTED[first.op], values=values) if others and len(values) > 1 else first)
+    return tuple(merged)
 
 
 def split_both(frame: Frame, ref: Ref, found: Sequence[Filter]) -> Frame:
@@ -175,16 +167,13 @@ def add_existence(
 ) -> tuple[Existence, ...]:
     """Add conditions to the existence condition on the same rows, or a new one."""
     on_way = {step.target for step in index.joins.path(base, new.table) or ()}
+    columns = {each.of for each in new.filters}
     for n, each in enumerate(existence if not new.is_negated else ()):
         is_related = each.table in on_way or index.joins.belongs(each.table, new.table)
-        if is_related and each.on is None and filtered(each).isdisjoint(filtered(new)):
+        if is_related and each.on is None and columns.isdisjoint(inner.of for inner in each.filters):
             joined = replace(each, filters=each.filters + new.filters, periods=each.periods + new.periods)
             return (*existence[:n], joined, *existence[n + 1 :])
     return (*existence, new)
-
-
-def filtered(existence: Existence) -> set[Ref]:
-    return {each.of for each in existence.filters}
 
 
 def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
@@ -278,16 +267,12 @@ def shows_label(frame: Frame, base: str, work: Work) -> bool:
 
 def is_grouped_by_row(frame: Frame, base: str, work: Work) -> bool:
     """Whether the figure is one of each single row, or counts the one row that it belongs to."""
-    info = work.index.tables[base]
+    info, joins = work.index.tables[base], work.index.joins
     names = ("", *info.label, *info.key) if len(info.key) == 1 else ("",)
     rows = [each.of for each in frame.groups if not each.grain]
-    is_single = any(ref.table == base and ref.column in names for ref in rows)
-    return bool(frame.metrics) and (is_single or counts_parents(frame, rows, work.index))
-
-
-def counts_parents(frame: Frame, rows: Sequence[Ref], index: SchemaIndex) -> bool:
-    above = [each.of.table for each in frame.metrics if each.aggregate == "count"]
-    return any(index.joins.is_below(ref.table, table) for ref in rows if not ref.column for table in above)
+    counted = [each.of.table for each in frame.metrics if each.aggregate == "count"]
+    above = (table for ref in rows if not ref.column for table in counted if joins.is_below(ref.table, table))
+    return bool(frame.metrics) and (any(ref.table == base and ref.column in names for ref in rows) or any(above))
 
 
 def count_fan_outs(frame: Frame, base: str, work: Work) -> int:
