@@ -37,7 +37,6 @@ class Name:
     features: list[Feature]
     changes: dict[str, Any]
     is_elsewhere: bool = False  # another table than the rows named beside it
-    is_single: bool = False  # in the singular of a language that has one
 
     @property
     def rows(self) -> Target:
@@ -90,9 +89,7 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
     if link.score <= GUESSED:
         changes["skipped"] = (*state.skipped, link.start)
     is_amount = any(token.lower == "much" for token in linked.tokens[: link.start])
-    last = linked.tokens[link.end - 1]
-    is_single = last.lower.isascii() and not last.is_plural
-    name = Name(state, link, NO_COLUMN, is_amount, False, name_features(link), changes, is_single=is_single)
+    name = Name(state, link, NO_COLUMN, is_amount, False, name_features(link), changes)
     if state.counts:
         yield from count_entity(name)
         return
@@ -145,10 +142,7 @@ def rank_by_count(name: Name) -> Iterator[State]:
     if name.state.superlative.removesuffix(ROWS) in ("desc", "asc"):
         top = name.top("count", target=name.rows, in_where=name.state.in_where)
         has_ranked = any(fact.kind in ("show", "entity", "group", "grain") for fact in name.state.facts)
-        doubts = [] if has_ranked else [("ranked_nothing", 1.0)]
-        # "The top customer" is one of them, "the most customers" are counted.
-        doubts += [("counted_one", 1.0)] if name.is_single else []
-        yield name.move(top, *doubts, superlative="", numbers=())
+        yield name.move(top, ("ranked_nothing", float(not has_ranked)), superlative="", numbers=())
 
 
 def group_by_entity(name: Name) -> Iterator[State]:

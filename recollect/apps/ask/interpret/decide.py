@@ -25,8 +25,7 @@ PLAIN_COST, LONELY_COST = 1.5, 0.5
 # Features of readings that are wrong more often than right.
 DOUBTS = (
     "existence_of_mention", "owner_differs", "shown_off_entity", "mixed_tables", "open_unused", "imperfect_value",
-    "parallel_guessed", "table_unused", "definition_unsure", "by_not_group",
-    "price_summed",
+    "parallel_guessed", "table_unused", "definition_unsure", "by_not_group", "price_summed",
 )  # fmt: skip
 LOST = ("skip_negation", "period_split")  # features of readings that say something else than the question
 NEVER = (

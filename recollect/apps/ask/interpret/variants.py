@@ -48,17 +48,19 @@ def without_void_rows(frame: Frame, work: Work) -> Frame:
     """Leave out cancelled rows where amounts are added up and the question says nothing about them. The rows of a table
     without a date are void with the dated rows that they belong to."""
     index, base = work.index, base_table(frame, work.index)
-    amounts = {(each.table, each.column, each.expression) for each in index.figures}
-    summed = [each.of for each in frame.metrics if each.aggregate in ("sum", "avg")]
-    if not summed or any((ref.table, ref.column, ref.expression) not in amounts for ref in summed):
-        return frame
     parents = [join.to for join in index.model.joins if join.table == base and not index.tables[base].main_moment]
     void = next((index.void[each] for each in (base, *parents) if each in index.void), None)
     asked = {(fact.target.table, fact.target.column) for fact in work.state.facts}
     asked |= {(each.of.table, each.of.column) for each in frame.filters}
-    if void is None or (void.of.table, void.of.column) in asked:
+    if void is None or (void.of.table, void.of.column) in asked or not adds_up_amounts(frame, index):
         return frame
     return replace(frame, filters=(*frame.filters, replace(void, is_default=True)))
+
+
+def adds_up_amounts(frame: Frame, index: SchemaIndex) -> bool:
+    amounts = {(each.table, each.column, each.expression) for each in index.figures}
+    summed = [each.of for each in frame.metrics if each.aggregate in ("sum", "avg")]
+    return bool(summed) and all((ref.table, ref.column, ref.expression) in amounts for ref in summed)
 
 
 def with_other_moment(frame: Frame, work: Work) -> Frame:
@@ -67,11 +69,18 @@ def with_other_moment(frame: Frame, work: Work) -> Frame:
     moments = work.index.tables[used[0].table].moments if used else ()
     if len(moments) < 2 or used[0].column != work.guessed_moment:
         return frame
-    old, new = used[0], replace(used[0], column=moments[1])
+    return map_refs(frame, lambda ref: replace(ref, column=moments[1]) if ref == used[0] else ref)
+
+
+def map_refs(frame: Frame, move: Callable[[Ref], Ref]) -> Frame:
+    """Return the frame with other places for what it shows, groups by and asks of its rows."""
     return replace(
         frame,
-        periods=tuple(replace(each, of=new) if each.of == old else each for each in frame.periods),
-        groups=tuple(replace(each, of=new) if each.of == old else each for each in frame.groups),
+        groups=tuple(replace(each, of=move(each.of)) for each in frame.groups),
+        columns=tuple(map(move, frame.columns)),
+        filters=tuple(replace(each, of=move(each.of)) for each in frame.filters),
+        periods=tuple(replace(each, of=move(each.of)) for each in frame.periods),
+        order=tuple(replace(each, of=move(each.of)) if each.of else each for each in frame.order),
     )
 
 
@@ -86,11 +95,10 @@ def value_variants(frame: Frame, work: Work) -> Iterator[Variant]:
         yield replace(frame, filters=join_alternatives(frame.filters, work)), []
         return
     yield replace(frame, filters=merge_by_column(frame.filters)), []
-    is_either = any(fact.junction == "or" for _, fact in work.filters)
-    if count == 2 and not is_either and not frame.metrics:
-        found = [each for each in frame.filters if each.of == ref]
-        is_asked = bool(work.facts("both")) or is_contradiction(found)
-        yield split_both(frame, ref, found), [("both_matched" if is_asked else "both_unasked", 1.0)]
+    found = [each for each in frame.filters if each.of == ref]
+    is_asked = bool(work.facts("both")) or is_contradiction(found)
+    if is_asked and count == 2 and not frame.metrics:
+        yield split_both(frame, ref, found), [("both_matched", 1.0)]
 
 
 def is_contradiction(filters: Sequence[Filter]) -> bool:
@@ -189,10 +197,10 @@ def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
         yield replace(frame, columns=shown), [("parent_shown", 1.0), ("table_unused", missed)]
     if reached:
         existence = tuple(Existence(each.table, via=each.via) for each in reached.values())
-        above = sum(joins.belongs(base, each.table, each.via) for each in reached.values())
+        mentioned = ("existence_of_mention", float(len(reached) - len(parents)))
         missed = float(len({each.table for each in unused}) - len(reached))
-        features = [("existence_of_mention", float(len(reached) - above)), ("existence_of_parent", float(above))]
-        yield replace(frame, existence=(*frame.existence, *existence)), [*features, ("table_unused", missed)]
+        features = [mentioned, ("existence_of_parent", float(len(parents))), ("table_unused", missed)]
+        yield replace(frame, existence=(*frame.existence, *existence)), features
     yield frame, [("table_unused", float(len(unused)))]
 
 
@@ -231,18 +239,9 @@ def find_parallel_keys(frame: Frame, index: SchemaIndex) -> tuple[str, list[str]
 
 
 def with_via(frame: Frame, table: str, via: tuple[str, ...]) -> Frame:
-    def move(ref: Ref) -> Ref:
-        return replace(ref, via=via) if ref.table == table and not ref.via else ref
-
-    return replace(
-        frame,
-        groups=tuple(replace(each, of=move(each.of)) for each in frame.groups),
-        columns=tuple(map(move, frame.columns)),
-        filters=tuple(replace(each, of=move(each.of)) for each in frame.filters),
-        periods=tuple(replace(each, of=move(each.of)) for each in frame.periods),
-        existence=tuple(replace(each, via=via) if each.table == table else each for each in frame.existence),
-        order=tuple(replace(each, of=move(each.of)) if each.of else each for each in frame.order),
-    )
+    moved = map_refs(frame, lambda ref: replace(ref, via=via) if ref.table == table and not ref.via else ref)
+    existence = tuple(replace(each, via=via) if each.table == table else each for each in frame.existence)
+    return replace(moved, existence=existence)
 
 
 # Shape ---------------------------------------------------------------------------------------------------------------
@@ -267,12 +266,15 @@ def shows_label(frame: Frame, base: str, work: Work) -> bool:
 
 def is_grouped_by_row(frame: Frame, base: str, work: Work) -> bool:
     """Whether the figure is one of each single row, or counts the one row that it belongs to."""
-    info, joins = work.index.tables[base], work.index.joins
+    info = work.index.tables[base]
     names = ("", *info.label, *info.key) if len(info.key) == 1 else ("",)
-    rows = [each.of for each in frame.groups if not each.grain]
-    counted = [each.of.table for each in frame.metrics if each.aggregate == "count"]
-    above = (table for ref in rows if not ref.column for table in counted if joins.is_below(ref.table, table))
-    return bool(frame.metrics) and (any(ref.table == base and ref.column in names for ref in rows) or any(above))
+    rows = [each.of for each in frame.groups if not each.grain] if frame.metrics else []
+    return counts_parents(frame, rows, work.index) or any(ref.table == base and ref.column in names for ref in rows)
+
+
+def counts_parents(frame: Frame, rows: Sequence[Ref], index: SchemaIndex) -> bool:
+    above = [each.of.table for each in frame.metrics if each.aggregate == "count"]
+    return any(index.joins.is_below(ref.table, table) for ref in rows if not ref.column for table in above)
 
 
 def count_fan_outs(frame: Frame, base: str, work: Work) -> int:
@@ -289,38 +291,25 @@ def repeats_rows(frame: Frame, base: str, work: Work) -> bool:
     return all(work.index.joins.is_below(base, table) for table in shown)
 
 
-def counts_named_rows(frame: Frame, base: str, work: Work) -> bool:
-    """Whether rows are counted that a condition names one by one."""
-    own = {Ref(base, name) for name in work.index.tables[base].label}
-    is_count = any(metric.aggregate == "count" for metric in frame.metrics[:1])
-    return is_count and any(each.of in own and each.op == "=" for each in frame.filters)
-
-
-def count_single_rows(frame: Frame, base: str, work: Work) -> int:
-    """Return how many conditions compare a figure of single rows below the subject, not of all of them together."""
-    inner = [each for existence in frame.existence for each in existence.filters if each.op[0] in "<>"]
-    return sum(bool(each.of.expression) or work.index.column_of(each.of).role == "measure" for each in inner)
-
-
 def count_strays(frame: Frame, base: str, work: Work) -> int:
-    """Return how many columns are taken from a table that nobody named, although a named one has the same column."""
+    """Return how many columns are taken from a table that nobody named, although a named one has the same column. A
+    text is a value of some tables only."""
+    filters = (*frame.filters, *(inner for each in frame.existence for inner in each.filters))
+    places: list[tuple[Ref, set[str]]] = [(each.of, find_owners(each, work)) for each in filters]
+    places += [(ref, set(work.index.tables)) for ref in (*frame.shown, *(each.of for each in frame.metrics))]
     named = named_tables(work)
     strays = 0
-    filters = (*frame.filters, *(inner for each in frame.existence for inner in each.filters))
-    compared = ((each.of, find_owners(each, work)) for each in filters)
-    shown = ((ref, None) for ref in (*frame.shown, *(metric.of for metric in frame.metrics)))
-    for ref, owners in (*shown, *compared):
+    for ref, owners in places:
         on_way = {step.source for step in work.index.joins.path(base, ref.table) or ()}
         nearer = on_way if ref.table in named else on_way | named
-        nearer = nearer if owners is None else nearer & owners
-        strays += has_twin(ref, nearer - {ref.table}, work.index)
+        strays += has_twin(ref, (nearer & owners) - {ref.table}, work.index)
     return strays
 
 
-def find_owners(condition: Filter, work: Work) -> set[str] | None:
-    """Return the tables in which the words of a text condition are a value; None if the condition is about numbers."""
+def find_owners(condition: Filter, work: Work) -> set[str]:
+    """Return the tables in which the words of a condition are a value; numbers may be in any table."""
     if not condition.is_text:
-        return None
+        return set(work.index.tables)
     links = (link for links in work.linked.links for link in links if link.kind == "value")
     return {link.target.table for link in links if link.value in condition.values}
 
@@ -346,7 +335,6 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 
 
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
-    "join": count_joins, "other_owner": count_strays, "default_label": shows_label,
+    "join": count_joins, "other_owner": count_strays, "default_label": shows_label, "price_summed": sums_prices,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
-    "single_rows": count_single_rows, "price_summed": sums_prices, "counted_by_name": counts_named_rows,
 }  # fmt: skip
