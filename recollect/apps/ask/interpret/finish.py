@@ -285,7 +285,7 @@ def find_worth(work: Work) -> Target | None:
     """Return what a row of the subject is worth, itself or its rows together. None if the number belongs to a column
     that was named or to the rows after it: "5 customers" is their number."""
     index = work.index
-    number_at = max(at for at, token in enumerate(work.linked.tokens) if token.number is not None)
+    number_at = max((at for at, token in enumerate(work.linked.tokens) if token.number is not None), default=0)
     is_named = any(index.column_of(each).role == "measure" for each in work.columns)
     if is_named or any(fact.at > number_at for fact in work.facts("entity")):
         return None
