@@ -54,6 +54,12 @@ class Name:
         return [("shown_in_where", 1.0)] if self.state.in_where else []
 
     @property
+    def follows_rows(self) -> bool:
+        """Whether rows were named some words before: "which orders have the highest amount" asks for the orders, "the
+        highest order amount" does not."""
+        return any(each.is_main_entity and each.at < self.link.start - 1 for each in self.state.facts)
+
+    @property
     def opened(self) -> dict[str, Any]:
         return {"open": self.link.target, "open_at": self.link.start}
 
@@ -296,14 +302,12 @@ def rank_by_column(name: Name) -> Iterator[State]:
     total = name.top(name.figure, in_where=state.in_where)
     if name.is_measure:
         yield name.move(total, *extra, **changes)
-        if state.last.kind == "grain":
-            return  # "best month for sales": the months are ranked, not the single sales
+    if name.is_measure and state.last.kind == "grain":
+        return  # "best month for sales": the months are ranked, not the single sales
     yield name.move(replace(total, aggregate=""), *extra, **changes)
     if not state.numbers and not state.in_where:
-        # "Which orders have the highest amount" asks for the orders, "the highest order amount" does not.
-        rows = [each for each in state.facts if each.is_main_entity and each.at < name.link.start - 1]
-        doubt = ("superlative_as_aggregate", 4.0 if rows else 0.0)
-        yield name.move(name.fact("metric", "max" if total.is_descending else "min"), *extra, doubt, **changes)
+        extreme = name.fact("metric", "max" if total.is_descending else "min")
+        yield name.move(extreme, *extra, ("superlative_as_aggregate", 4.0 * name.follows_rows), **changes)
     if name.info.role == "dimension":
         # "most common citizenship": the value that most rows have.
         yield name.move(name.top("count"), **changes)

@@ -89,9 +89,10 @@ def match_role(state: State, target: Target, linked: Linked) -> tuple[str, list[
 def apply_number(state: State, link: Link, linked: Linked) -> Iterator[State]:
     number = link.number or 0.0
     is_limit = number in LIMITS and not (state.numbers or state.compare)
-    if state.open and link.start - state.open_at <= NEAR_NUMBER and not (state.superlative and is_limit):
+    is_near = link.start - state.open_at <= NEAR_NUMBER
+    if state.open and is_near and not (state.superlative and is_limit):
         yield from compare_open(state, link, state.open, linked)
-    if is_limit or state.compare not in ("", "> average", "< average"):
+    if is_limit or state.compares_number:
         yield state.move(link.end, numbers=(*state.numbers, number))
     if state.junction and state.last.is_equal_number and not state.superlative:
         # Alternatives of the condition before: "grade 9 or 10".
@@ -145,14 +146,14 @@ def apply_period(state: State, link: Link, linked: Linked) -> Iterator[State]:
     compare = "" if state.numbers else state.compare  # "more than 3 orders in 2024" compares the orders
     fact = Fact("period", link.start, target, op=compare or (span.op if span else ""), text=link.text,
                 junction=junction, is_negated=bool(state.negates), span=span)  # fmt: skip
-    is_named = linked.index.column_of(target).is_when
-    later = [each for each in state.facts if each.kind == "entity" and each.at > state.open_at]
-    beside = ("column_beside_period", float(is_named and not later))
-    yield state.move(
-        link.end, *period_features(link, linked), *negation_features(state, link, linked), beside,
-        facts=(*(without_shown(state, target) if is_named else state.facts), fact), negates=0, junction="",
-        compare=state.compare if compare in ("", "between") else "", waits=state.waits and not is_named,
-    )  # fmt: skip
+    features = [*period_features(link, linked), *negation_features(state, link, linked)]
+    facts, waits = state.facts, state.waits
+    if linked.index.column_of(target).is_when:
+        facts, waits = without_shown(state, target), False
+        later = [each for each in state.facts if each.kind == "entity" and each.at > state.open_at]
+        features.append(("column_beside_period", float(not later)))
+    left = state.compare if compare in ("", "between") else ""
+    yield state.move(link.end, *features, facts=(*facts, fact), negates=0, junction="", compare=left, waits=waits)
 
 
 def negation_features(state: State, link: Link, linked: Linked) -> list[Feature]:

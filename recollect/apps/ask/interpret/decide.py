@@ -161,7 +161,7 @@ def is_likely(decision: Decision, best: Candidate, count: int) -> bool:
         return False
     if best.guesses or decision.confidence >= SURE:
         return decision.confidence >= (ANSWER if best.guesses else SURE)
-    if any(signals[name] for name in ("doubts", "left_over", "empty")):
+    if signals["doubts"] + signals["left_over"] + signals["empty"]:
         return False
     if count == 1:
         return signals["cost"] + WEIGHTS["join"] * signals["joins"] <= LONELY_COST

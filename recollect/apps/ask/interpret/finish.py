@@ -243,7 +243,7 @@ def add_threshold(work: Work) -> int:
     often. Return the operators used."""
     state = work.state
     is_count = all(fact.aggregate == "count" for fact in work.facts("metric"))
-    if not is_count or not state.numbers or state.compare in ("", "> average", "< average"):
+    if not is_count or not state.numbers or not state.compares_number:
         return 0
     having = Fact("having", len(work.linked.tokens), op=state.compare, values=state.values,
                   is_negated=bool(state.negates))  # fmt: skip

@@ -165,8 +165,7 @@ def is_listing(work: Work) -> bool:
 
 
 def change_figure(work: Work) -> None:
-    """Another figure replaces the old one, which keeps its groups; another aggregate is one of the same amounts."""
-    state, worth = work.state, work.index.worth(work.subject)
+    """Another figure replaces the old one, which keeps its groups."""
     figures = [fact for fact in work.facts("group") if work.groups and work.index.is_measure(fact.target)]
     # "By quantity instead" ranks the same groups by another figure.
     replace_facts(work, figures, *(replace(fact, kind="metric", aggregate="sum") for fact in figures))
@@ -174,12 +173,17 @@ def change_figure(work: Work) -> None:
         work.order = work.order if work.metrics else []
         work.columns = work.columns if work.groups else []
         work.metrics = []
+
+
+def total_rows(work: Work) -> None:
+    """`what is the total` of rows that were listed: of what they are worth. "As a percentage of the total" asks for
+    none."""
+    state, worth = work.state, work.index.worth(work.subject)
     if work.facts("metric", "compute") or not state.aggregates:
-        return  # "as a percentage of the total" asks for no total
+        return
     if work.metrics:
         change_aggregate(work)
     elif worth:
-        # "What is the total" of rows that were listed: of what they are worth.
         work.columns, work.order, work.limit = [], [], None
         fact = Fact("metric", len(work.linked.tokens), worth, state.aggregates[0])
         work.state = replace(state, aggregates=(), facts=(*state.facts, fact))
@@ -279,7 +283,7 @@ def turn_order(work: Work, number: int | None) -> None:
     """Order the last rows the other way round; "the first one" of an ordered answer is its first row. The lowest value
     becomes the highest."""
     state = work.state
-    if not work.groups and [each.aggregate for each in work.metrics] in (["min"], ["max"]):
+    if work.is_extreme:
         work.metrics = [replace(work.metrics[0], aggregate="max" if state.is_descending else "min")]
         work.state = replace(state, superlative="", order="")
     elif work.order and state.superlative == "first":
@@ -287,7 +291,7 @@ def turn_order(work: Work, number: int | None) -> None:
     elif work.order:
         work.order = [replace(each, is_descending=state.is_descending) for each in work.order]
         work.with_ties = work.with_ties and number is None
-        limit_rows(work, number or work.limit or (1 if state.superlative else None))
+        limit_rows(work, number or work.limit or int(bool(state.superlative)) or None)
 
 
 def limit_rows(work: Work, limit: int | None) -> None:
@@ -297,6 +301,6 @@ def limit_rows(work: Work, limit: int | None) -> None:
 
 
 RULES: tuple[Callable[[Work], None], ...] = (
-    count_them, count_rows, change_figure, change_columns, change_groups, change_conditions, change_threshold,
-    change_order,
+    count_them, count_rows, change_figure, total_rows, change_columns, change_groups, change_conditions,
+    change_threshold, change_order,
 )  # fmt: skip

@@ -134,11 +134,11 @@ class SchemaIndex:
             index.tables[table.name] = make_table(table, entities.get(table.name), model)
         index.add_names()
         index.people = tuple(table for table in index.tables if schema_roles.is_people(table, index))
-        refers = Counter(join.table for join in model.joins)
-        dated = (name for name, info in index.tables.items() if info.main_moment and refers[name])
-        index.events = tuple(sorted(dated, key=lambda name: -refers[name]))
-        found = ((table, schema_roles.find_void_rows(table, index)) for table in index.tables)
-        index.void.update((table, condition) for table, condition in found if condition)
+        refers = Counter(join.table for join in model.joins if join.table in index.tables)
+        index.events = tuple(name for name, _ in refers.most_common() if index.tables[name].main_moment)
+        for table in index.tables:
+            if condition := schema_roles.find_void_rows(table, index):
+                index.void[table] = condition
         return index
 
     @property

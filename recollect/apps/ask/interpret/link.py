@@ -185,13 +185,19 @@ def link_question(
     found = keep_highest_tier(found)
     found += link_words_of_values(tokens, found, known)
     found += [*link_texts(tokens, found), *link_unknown(tokens, found, index)]
-    linked.links = [[] for _ in tokens]
-    for link in dict.fromkeys(found):
-        linked.links[link.start].append(link)
-    for links in linked.links:
-        links.sort(key=lambda link: (-link.tier, -link.end, -link.score))
+    linked.links = sort_links(found, len(tokens))
     linked.lookups = find_lookups(found) if not values else ()
     return linked
+
+
+def sort_links(found: Iterable[Link], length: int) -> list[list[Link]]:
+    """Return the links by their first token, the most important first."""
+    links: list[list[Link]] = [[] for _ in range(length)]
+    for link in dict.fromkeys(found):
+        links[link.start].append(link)
+    for there in links:
+        there.sort(key=lambda link: (-link.tier, -link.end, -link.score))
+    return links
 
 
 def link_periods(linked: Linked) -> Iterator[Link]:
@@ -328,17 +334,18 @@ def link_words_of_values(tokens: Sequence[Token], found: Sequence[Link], values:
     before it may begin the value: "Dr Bevan"."""
     explained = cover(link for link in found if link.kind in NAMING)
     for at, token in enumerate(tokens):
-        if at in explained or len(token.lower) < PREFIX - 1 or is_operator(token):
-            continue
-        first = tokens[at - 1].lower + " " if at and not token.mark else "\n"
-        for (table, column), same in values.last.get(token.stem, {}).items():
-            begun = [each for each in same if each.lower().startswith(first)]
-            named = tuple(dict.fromkeys(begun or same))
-            score = WORD_OF_VALUE + 0.1 * token.is_capital + 0.1 * bool(begun)
-            link = Link(
-                at - bool(begun), at + 1, "value", score, target=Target("column", table, column), value=named[0]
-            )
+        is_word = at not in explained and len(token.lower) >= PREFIX - 1 and not is_operator(token)
+        for (table, column), same in values.last.get(token.stem, {}).items() if is_word else ():
+            named, is_begun = list_begun(tokens[at - 1].lower if at and not token.mark else "", same)
+            score = WORD_OF_VALUE + 0.1 * token.is_capital + 0.1 * is_begun
+            link = Link(at - is_begun, at + 1, "value", score, target=Target("column", table, column), value=named[0])
             yield from [replace(link, spellings=named)] if len(named) <= MOST_SPELLINGS else []
+
+
+def list_begun(first: str, values: Sequence[str]) -> tuple[tuple[str, ...], bool]:
+    """Return the values that begin with a word and whether there are any; without them, all values."""
+    begun = [each for each in values if first and each.lower().startswith(first + " ")]
+    return tuple(dict.fromkeys(begun or values)), bool(begun)
 
 
 def value_score(tokens: Sequence[Token], at: int, end: int, difference: float, *, is_kind: bool) -> float:
@@ -376,17 +383,20 @@ def link_operators(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link
     found: list[Link] = []
     for start, end, stems in spans(tokens, longest_operator()):
         words = tokens[start:end]
-        if any(token.quote or token.is_letter for token in words):
-            continue
-        operators = [each for each in find_operators(words) if each.kind != "glue" or len(words) > 1]
-        found += [Link(start, end, "operator", operator=operator) for operator in operators]
-        if words[-1].lower == "first":  # "biggest first", "oldest first"
-            orders = [Operator("order", each.value) for each in find_operators(words[:-1]) if each.kind in RANKING]
-            found += [Link(start, end, "operator", operator=operator) for operator in orders]
-        roles = load_concepts().get(stems, frozenset()) & index.roles
-        found += [Link(start, end, "role", value=each) for each in roles]
-    longer = [cover([link]) for link in found if link.kind == "operator"]
-    yield from (link for link in found if not any(cover([link]) < each for each in longer))
+        if not any(token.quote or token.is_letter for token in words):
+            found += [Link(start, end, "operator", operator=operator) for operator in list_operators(words)]
+            roles = load_concepts().get(stems, frozenset()) & index.roles
+            found += [Link(start, end, "role", value=each) for each in roles]
+    longest = [cover([link]) for link in found if link.kind == "operator"]
+    yield from (link for link in found if not any(map(cover([link]).__lt__, longest)))
+
+
+def list_operators(words: Sequence[Token]) -> Iterator[Operator]:
+    """Yield the operators that words name together; "biggest first" is an order."""
+    yield from (each for each in find_operators(words) if each.kind != "glue" or len(words) > 1)
+    if words[-1].lower == "first":
+        ranking = (each for each in find_operators(words[:-1]) if each.kind in RANKING)
+        yield from (Operator("order", each.value) for each in ranking)
 
 
 def cover(links: Iterable[Link]) -> set[int]:
@@ -481,10 +491,11 @@ def link_states(tokens: Sequence[Token], index: SchemaIndex, today: date) -> Ite
     columns = [column for info in index.tables.values() for column in info.columns.values()]
     for start, end, _ in spans(tokens, 2):
         state, lacks = read_state(tokens[start:end])
-        text, score = " ".join(each.text for each in tokens[start:end]), 1.0 if lacks or state == "owed" else STATE
+        link = Link(start, end, "definition", STATE if state and state != "owed" else 1.0,
+                    text=" ".join(each.text for each in tokens[start:end]))  # fmt: skip
         for column in columns if state or lacks else ():
             if found := find_state(column, state, lacks, index, today):
-                yield Link(start, end, "definition", score, fragment=found, text=text)
+                yield replace(link, fragment=found)
 
 
 def read_state(words: Sequence[Token]) -> tuple[str, str]:
@@ -524,26 +535,32 @@ def find_deadline(column: ColumnInfo, index: SchemaIndex, today: date) -> Frame 
 
 def word_links(start: int, end: int, word: Word, linked: Linked) -> Iterator[Link]:
     """A name of something in the schema links to it; a condition or a meaning becomes a definition."""
-    tier, index = TIERS[word.tier], linked.index
-    text, table = " ".join(token.text for token in linked.tokens[start:end]), find_table(word.table, index)
-    targets: list[Target] = []
-    fragments: list[tuple[Frame, float]] = []
-    if word.target:
-        targets = named_targets(word.target, index)
-    elif word.expression and table:
-        is_column = index.column(table, word.expression) is not NO_COLUMN
-        expression = draft.quote_name(word.expression) if is_column else word.expression
-        targets = [Target("measure", table, "", expression, word.aggregate)]
-    elif word.condition and table:
+    tier, text = TIERS[word.tier], " ".join(token.text for token in linked.tokens[start:end])
+    if word.target or word.expression:
+        for target in taught_targets(word, linked.index):
+            yield Link(start, end, target.kind, 1.0, tier, target, text=text)
+        return
+    table = find_table(word.table, linked.index)
+    if word.condition:
         condition = Filter(Ref(table, name=text), "where", (word.condition,), is_text=False)
-        fragments = [(Frame(table, filters=(condition,)), 1.0)]
-    elif word.meaning:
-        fragments = read_meaning(word, linked)
-    yield from (Link(start, end, target.kind, 1.0, tier, target, text=text) for target in targets)
-    yield from (Link(start, end, "definition", score, tier, fragment=each, text=text) for each, score in fragments)
-    if word.meaning and not targets and not fragments:
+        fragments = [(Frame(table, filters=(condition,)), 1.0)] if table else []
+    else:
+        fragments = read_meaning(word, linked) if word.meaning else []
+    for fragment, score in fragments:
+        yield Link(start, end, "definition", score, tier, fragment=fragment, text=text)
+    if word.meaning and not fragments:
         # Keeps columns of the same name away: a taught meaning is never replaced silently.
         yield Link(start, end, "definition", 0.0, tier, text=text)
+
+
+def taught_targets(word: Word, index: SchemaIndex) -> list[Target]:
+    """Return what a taught name or expression stands for; nothing if its table is unknown."""
+    table = find_table(word.table, index)
+    if word.target or not table:
+        return named_targets(word.target, index) if word.target else []
+    is_column = index.column(table, word.expression) is not NO_COLUMN
+    expression = draft.quote_name(word.expression) if is_column else word.expression
+    return [Target("measure", table, "", expression, word.aggregate)]
 
 
 def read_meaning(word: Word, linked: Linked) -> list[tuple[Frame, float]]:

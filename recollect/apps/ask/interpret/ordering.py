@@ -6,6 +6,8 @@ a date, or a column with the meaning of its adjective.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from recollect.apps.ask.interpret.frame import Group, Metric, Order, Ref
 from recollect.apps.ask.interpret.state import Fact
 from recollect.apps.ask.interpret.words import find_operators
@@ -13,21 +15,16 @@ from recollect.apps.ask.interpret.work import Work, make_ref
 
 
 def add_orders(work: Work) -> None:
-    state = work.state
     limit = next((fact.number for fact in work.facts("limit")), None)
-    for fact in work.facts("superlative"):
-        work.set_limit(fact.number or limit)
-        rank = rank_groups if fact.aggregate else rank_rows
-        rank(work, fact)
-    for fact in work.facts("order"):
-        order = rank_groups if fact.aggregate else order_rows
-        order(work, fact)
-    if state.ordering and not work.order:
-        order_by_what_is_there(work)
-        work.note("left_over", not work.order)
-        if state.superlative and work.order:
-            work.set_limit(state.limit or limit)
-    elif limit and not work.order:
+    for fact in work.facts("superlative", "order"):
+        if fact.kind == "superlative":
+            work.set_limit(fact.number or limit)
+        ORDERS[fact.kind, bool(fact.aggregate)](work, fact)
+    if work.order:
+        return
+    if work.state.ordering:
+        order_by_what_is_there(work, limit)
+    elif limit:
         work.limit = limit
         work.note("left_over", 0.5)
 
@@ -102,7 +99,7 @@ def group_shown(work: Work, metric: Metric) -> None:
         work.groups, work.columns = [Group(ref) for ref in work.columns], []
 
 
-def order_by_what_is_there(work: Work) -> None:
+def order_by_what_is_there(work: Work, limit: int | None) -> None:
     """`the best month`, `oldest first`: order by the figure, by the date, by a column of the adjective's concept, and
     in a plain order by what is shown."""
     direction, _, concept = work.state.ordering.partition(":")
@@ -110,14 +107,21 @@ def order_by_what_is_there(work: Work) -> None:
     if work.metrics and (is_plain or work.groups or work.facts("grain")):
         work.order.append(Order("metric", 0, is_descending))
     elif direction in ("last", "first"):
-        info = work.index.tables[work.subject]
-        if info.main_moment:
-            work.note("superlative_guessed", 0.3 if len(info.moments) == 1 else 1.0)
-            work.order.append(Order("column", is_descending=is_descending, of=Ref(work.subject, info.main_moment)))
+        order_by_date(work, is_descending)
     elif concept:
         order_by_concept(work, concept, is_descending)
     elif is_plain:
         order_by_shown(work, is_descending)
+    work.note("left_over", not work.order)
+    if work.order and not is_plain:
+        work.set_limit(work.state.limit or limit)
+
+
+def order_by_date(work: Work, is_descending: bool) -> None:
+    info = work.index.tables[work.subject]
+    if info.main_moment:
+        work.note("superlative_guessed", 0.3 if len(info.moments) == 1 else 1.0)
+        work.order.append(Order("column", is_descending=is_descending, of=Ref(work.subject, info.main_moment)))
 
 
 def order_by_concept(work: Work, concept: str, is_descending: bool) -> None:
@@ -142,3 +146,9 @@ def order_by_shown(work: Work, is_descending: bool) -> None:
     labels = [Ref(work.subject, name) for name in work.index.tables[work.subject].label]
     shown = [ref for ref in (*work.columns[:1], *labels) if ref.column]
     work.order += [Order("column", is_descending=is_descending, of=ref) for ref in shown[:1]]
+
+
+ORDERS: dict[tuple[str, bool], Callable[[Work, Fact], None]] = {
+    ("superlative", True): rank_groups, ("superlative", False): rank_rows,
+    ("order", True): rank_groups, ("order", False): order_rows,
+}  # fmt: skip

@@ -35,10 +35,10 @@ FEW_COLUMNS = 3
 def rate_figure(measure: Measure, index: SchemaIndex) -> float:
     """Return how likely a measure is what people call revenue; 0 if it is no amount of money."""
     info, rating = index.tables[measure.table], rate_names(measure)
-    has_dated_parent = any(index.tables[join.to].main_moment for join in index.model.joins if join.table == info.name)
-    is_price, has_name = rating <= RATINGS["price"], bool(info.label)
-    deductions = NAMED_ROWS if has_name else 0.0
-    if (has_name and rating == RATINGS["price"]) or not (info.main_moment or (has_dated_parent and not is_price)):
+    parents = [join.to for join in index.model.joins if join.table == info.name]
+    is_dated = rating > RATINGS["price"] and any(index.tables[parent].main_moment for parent in parents)
+    deductions = NAMED_ROWS * bool(info.label)
+    if (info.label and rating == RATINGS["price"]) or not (info.main_moment or is_dated):
         deductions += UNDATED  # a list price
     elif not info.main_moment:
         deductions += BELOW
@@ -76,11 +76,11 @@ def is_cost(measure: Measure, rating: float) -> bool:
 def find_void_rows(table: str, index: SchemaIndex) -> Filter | None:
     """Return the condition that leaves out rows that were cancelled; None if no column says so."""
     kinds = [join.to for join in index.model.joins if join.table == table and is_kind(join.to, index)]
-    places = ((place, column) for place in (table, *kinds) for column in filter(sorts_rows, list_columns(place, index)))
-    for place, column in places:
-        void = tuple(each for each in column.values if stem_word(each.strip().casefold()) in VOID)
-        if void and len(void) < len(column.values):
-            return Filter(Ref(place, column.name), "!=" if len(void) == 1 else "not in", void)
+    for place in (table, *kinds):
+        for column in list_columns(place, index):
+            void = tuple(each for each in column.values if stem_word(each.strip().casefold()) in VOID)
+            if void and sorts_rows(column) and len(void) < len(column.values):
+                return Filter(Ref(place, column.name), "!=" if len(void) == 1 else "not in", void)
     return None
 
 

@@ -100,6 +100,11 @@ class State:
         return tuple(map(write_number, self.numbers))
 
     @property
+    def compares_number(self) -> bool:
+        """Whether a comparison with a number waits, not one with the average."""
+        return self.compare not in ("", "> average", "< average")
+
+    @property
     def ordering(self) -> str:
         """The superlative or the order that waits for what it is about."""
         return self.superlative or self.order

@@ -108,6 +108,11 @@ class Work:
         return bool(self.metrics and self.groups)
 
     @property
+    def is_extreme(self) -> bool:
+        """Whether it is the lowest or the highest value so far."""
+        return not self.groups and [each.aggregate for each in self.metrics] in (["min"], ["max"])
+
+    @property
     def named_entities(self) -> list[Fact]:
         """The tables that were named outside of conditions."""
         return [fact for fact in self.state.facts if fact.is_main_entity]
