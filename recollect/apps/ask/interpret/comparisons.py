@@ -65,24 +65,27 @@ def add_growth(work: Work) -> bool:
 
 
 def rank_by_growth(work: Work, *, is_descending: bool) -> bool:
-    """Rank groups by how much their figure grew; return whether there are a figure and a date. What is compared is this
-    year and the same time of the year before; if a short period was named, that and the one before."""
+    """Rank groups by how much their figure grew; return whether there are a figure and a date."""
     moment = find_moment(work, work.base)
     work.set_limit(work.state.limit)
     if not work.metrics or moment is None:
         return False
-    given = [(each.start, each.end) for each in work.periods if each.start and each.end]
-    today = work.linked.today
-    start, end = map(date.fromisoformat, given[0]) if given else (date(today.year, 1, 1), today + timedelta(days=1))
-    before = (shift_year(start), shift_year(end))
-    if given and (end - start).days <= MOST_MONTHS:
-        before = (start - (end - start), start)
-    periods = tuple(Period(moment, a.isoformat(), b.isoformat()) for a, b in ((start, end), before))
+    periods = tuple(Period(moment, a.isoformat(), b.isoformat()) for a, b in find_compared_spans(work))
     group_shown(work, work.metrics[0])
     work.groups = work.groups or [Group(Ref(work.subject))]
     work.metrics = [replace(work.metrics[0], compute="change", part=Part(periods=periods))]
     work.periods, work.order = [], [Order("metric", 0, is_descending)]
     return True
+
+
+def find_compared_spans(work: Work) -> tuple[tuple[date, date], tuple[date, date]]:
+    """Return this year and the same time of the year before; if a short period was named, that and the one before."""
+    given = [(each.start, each.end) for each in work.periods if each.start and each.end]
+    today = work.linked.today
+    start, end = map(date.fromisoformat, given[0]) if given else (date(today.year, 1, 1), today + timedelta(days=1))
+    if given and (end - start).days <= MOST_MONTHS:
+        return (start, end), (start - (end - start), start)
+    return (start, end), (shift_year(start), shift_year(end))
 
 
 def shift_year(day: date) -> date:
@@ -96,12 +99,19 @@ def add_comparison(work: Work) -> None:
     if not work.metrics or not all(map(can_compare, work.periods)):
         work.note("left_over")
         return
-    counted = Counter(each.of for each, _ in work.filters if each.op == "=")
     is_split = work.last is not None and any(each.grain for each in work.groups)
-    compared = [Group(each.of, compared_grain(each)) for each in work.periods if each.others and not is_split]
-    compared += [Group(ref) for ref, count in counted.items() if count > 1]
+    compared = [*([] if is_split else compared_periods(work)), *compared_values(work)]
     work.groups += [group for group in compared[:1] if group not in work.groups]
     work.note("left_over", 0 if work.groups else 0.5)
+
+
+def compared_values(work: Work) -> list[Group]:
+    counted = Counter(each.of for each, _ in work.filters if each.op == "=")
+    return [Group(ref) for ref, count in counted.items() if count > 1]
+
+
+def compared_periods(work: Work) -> list[Group]:
+    return [Group(each.of, compared_grain(each)) for each in work.periods if each.others]
 
 
 def can_compare(period: Period) -> bool:

@@ -37,7 +37,6 @@ class Name:
     features: list[Feature]
     changes: dict[str, Any]
     is_elsewhere: bool = False  # another table than the rows named beside it
-    is_single: bool = False  # in the singular of a language that has one
 
     @property
     def rows(self) -> Target:
@@ -53,6 +52,12 @@ class Name:
     def place(self) -> list[Feature]:
         """What speaks against showing it where it stands."""
         return [("shown_in_where", 1.0)] if self.state.in_where else []
+
+    @property
+    def follows_rows(self) -> bool:
+        """Whether rows were named some words before: "which orders have the highest amount" asks for the orders, "the
+        highest order amount" does not."""
+        return any(each.is_main_entity and each.at < self.link.start - 1 for each in self.state.facts)
 
     @property
     def opened(self) -> dict[str, Any]:
@@ -89,23 +94,28 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
     changes: dict[str, Any] = {"entity": link.target.table, "used": add_use(state, link), "junction": ""}
     if link.score <= GUESSED:
         changes["skipped"] = (*state.skipped, link.start)
-    is_amount = "much" in {token.lower for token in linked.tokens[: link.start]}
-    last = linked.tokens[link.end - 1]
-    is_single = last.lower.isascii() and not last.is_plural
-    name = Name(state, link, NO_COLUMN, is_amount, False, name_features(link), changes, is_single=is_single)
+    is_amount = any(token.lower == "much" for token in linked.tokens[: link.start])
+    name = Name(state, link, NO_COLUMN, is_amount, False, name_features(link), changes)
     if state.counts:
         yield from count_entity(name)
         return
     for read in ENTITY_READINGS:
         yield from read(name)
-    mention = name.fact("entity", in_where=state.in_where, lead=lead_word(linked, link.start), junction=state.junction,
-                        role=state.role, in_figure=bool(state.aggregates))  # fmt: skip
+    yield from mention_entity(name, lead_word(linked, link.start))
+
+
+def mention_entity(name: Name, lead: str) -> Iterator[State]:
+    """The rows are named, and a number before them says how many are wanted."""
+    state = name.state
+    mention = name.fact("entity", in_where=state.in_where, lead=lead, junction=state.junction, role=state.role,
+                        in_figure=bool(state.aggregates))  # fmt: skip
     if state.numbers and not state.compare and not state.superlative:
-        limit = Fact("limit", link.start, number=state.limit)
+        limit = Fact("limit", name.link.start, number=state.limit)
         yield name.move(mention, facts=(*state.facts, limit), numbers=())
     # A negation that reaches past a noun rarely means what comes after it.
-    past = [("operator_past_noun", 1.0)] if state.negates else []
-    yield name.move(mention, *past, *([("by_not_group", 3.0)] if state.groups or is_coordinated(state) else []))
+    past = ("operator_past_noun", float(bool(state.negates)))
+    not_grouped = ("by_not_group", 3.0 if state.groups or is_coordinated(state) else 0.0)
+    yield name.move(mention, past, not_grouped)
 
 
 def count_entity(name: Name) -> Iterator[State]:
@@ -138,10 +148,7 @@ def rank_by_count(name: Name) -> Iterator[State]:
     if name.state.superlative.removesuffix(ROWS) in ("desc", "asc"):
         top = name.top("count", target=name.rows, in_where=name.state.in_where)
         has_ranked = any(fact.kind in ("show", "entity", "group", "grain") for fact in name.state.facts)
-        doubts = [] if has_ranked else [("ranked_nothing", 1.0)]
-        # "The top customer" is one of them, "the most customers" are counted.
-        doubts += [("counted_one", 1.0)] if name.is_single else []
-        yield name.move(top, *doubts, superlative="", numbers=())
+        yield name.move(top, ("ranked_nothing", float(not has_ranked)), superlative="", numbers=())
 
 
 def group_by_entity(name: Name) -> Iterator[State]:
@@ -295,16 +302,12 @@ def rank_by_column(name: Name) -> Iterator[State]:
     total = name.top(name.figure, in_where=state.in_where)
     if name.is_measure:
         yield name.move(total, *extra, **changes)
-        if state.last.kind == "grain":
-            return  # "best month for sales": the months are ranked, not the single sales
+    if name.is_measure and state.last.kind == "grain":
+        return  # "best month for sales": the months are ranked, not the single sales
     yield name.move(replace(total, aggregate=""), *extra, **changes)
     if not state.numbers and not state.in_where:
-        # "Which orders have the highest amount" asks for the orders, "the highest order amount" does not.
-        is_about_rows = any(
-            fact.kind == "entity" and not fact.in_where and fact.at < name.link.start - 1 for fact in state.facts
-        )
-        doubt = ("superlative_as_aggregate", 4.0 if is_about_rows else 0.0)
-        yield name.move(name.fact("metric", "max" if total.is_descending else "min"), *extra, doubt, **changes)
+        extreme = name.fact("metric", "max" if total.is_descending else "min")
+        yield name.move(extreme, *extra, ("superlative_as_aggregate", 4.0 * name.follows_rows), **changes)
     if name.info.role == "dimension":
         # "most common citizenship": the value that most rows have.
         yield name.move(name.top("count"), **changes)

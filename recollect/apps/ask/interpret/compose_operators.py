@@ -5,6 +5,7 @@ A handler yields what changes in the state, once for each way to read the operat
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, cast
@@ -27,14 +28,10 @@ def apply_operator(state: State, link: Link, linked: Linked) -> Iterator[State]:
     operator = link.operator
     if operator is None or operator.kind not in OPERATORS:
         return
-    length = min(link.end - link.start, 4)
-    features = [] if operator.kind in STRUCTURE else [("operator", 1.0), ("long_operator", length - 1.0)]
+    features = [] if operator.kind in STRUCTURE else [("operator", 1.0), ("long_operator", min(link.length, 4) - 1.0)]
     # "Last year" is a period, not the last row by year.
     if any(each.kind == "period" and each.end > link.end for each in linked.links_at(link.start)):
         features.append(("period_split", 1.0))
-    # "The first order of" a customer sorts nothing.
-    if operator.kind == "order" and linked.tokens[link.end - 1].lower == "of" and linked.tables_at(link.start):
-        features.append(("noun_number", 1.0))
     for changes in OPERATORS[operator.kind](state, link, operator.value, linked):
         extra = changes.pop("features", ())
         yield state.move(link.end, *features, *extra, **changes)
@@ -73,16 +70,17 @@ def is_noun_number(link: Link, linked: Linked) -> bool:
 
 
 def on_aggregate(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    last = state.last
     if state.counts and value == "sum":
         yield {}
         return
     yield {"aggregates": (*state.aggregates, value), **leave_where(state, link, linked)}
-    last, is_free = state.last, not (state.junction or state.last_aggregates)
-    if value == "avg" and is_free and last.kind == "metric" and last.aggregate == "sum" and last.target == state.open:
+    is_free = not state.junction and not state.last_aggregates and last.target == state.open
+    if is_free and (last.kind, last.aggregate, value) == ("metric", "sum", "avg"):
         # "What does a visit cost on average": the figure was named before.
         yield {"facts": state.facts[:-1], "fact": replace(last, aggregate="avg")}
     # "in total" after a condition or a figure: the figure is a sum.
-    if value == "sum" and state.last.kind in ("metric", "having"):
+    if value == "sum" and last.kind in ("metric", "having"):
         yield {}
 
 
@@ -184,13 +182,13 @@ def on_missing(state: State, link: Link, value: str, linked: Linked) -> Changes:
 
 
 def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
-    """A bare "month" or "year" only groups after "by", "each" or a superlative."""
+    """A bare "month" or "year" only groups after "by", "each" or a superlative. "Over time" names no unit."""
     words = [token.lower for token in linked.tokens[link.start : link.end]]
-    is_expected = state.groups or state.superlative or state.counts or is_coordinated(state)
+    is_expected = any((state.groups, state.superlative, state.counts, is_coordinated(state)))
     if is_expected or len(words) > 1 or words[0] not in BARE_GRAINS:
-        names_unit = value != "month" or "month" in "".join(words) or "月" in words
-        grain = value if names_unit else linked.vocabulary.grain or value
-        yield {"fact": Fact("grain", link.start, text=grain, op="" if names_unit else "trend"), "groups": False}
+        is_trend = value == "month" and not re.search("month|月", " ".join(words))
+        grain = (linked.vocabulary.grain if is_trend else "") or value
+        yield {"fact": Fact("grain", link.start, text=grain, op="trend" if is_trend else ""), "groups": False}
 
 
 def on_versus(state: State, link: Link, value: str, linked: Linked) -> Changes:

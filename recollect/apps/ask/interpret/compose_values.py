@@ -8,14 +8,13 @@ from typing import Any
 
 from recollect.apps.ask.interpret.index import NO_COLUMN, NOWHERE, ColumnInfo, Target
 from recollect.apps.ask.interpret.link import CLEAR, Link, Linked
-from recollect.apps.ask.interpret.operands import is_same_column, lead_word, span_features, without_shown
+from recollect.apps.ask.interpret.operands import is_same_column, span_features, without_shown
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, State, write_number
-from recollect.apps.ask.interpret.words import find_operators, stem_word
+from recollect.apps.ask.interpret.words import find_operators
 
 NEAR_VALUE, NEAR_NUMBER = 4, 6  # words between a column and its value
 CERTAIN = 0.9  # score from which a definition is no guess
-PLACES = frozenset(map(stem_word, ("city", "town", "place", "location", "region", "county", "state", "country")))
 LIMITS = range(1, 1000)  # numbers that can say how many rows are wanted
 
 
@@ -89,10 +88,11 @@ def match_role(state: State, target: Target, linked: Linked) -> tuple[str, list[
 
 def apply_number(state: State, link: Link, linked: Linked) -> Iterator[State]:
     number = link.number or 0.0
-    is_limit = number in LIMITS and not state.numbers and not state.compare
-    if not (state.superlative and is_limit):
-        yield from compare_open(state, link, linked)
-    if is_limit or state.compare not in ("", "> average", "< average"):
+    is_limit = number in LIMITS and not (state.numbers or state.compare)
+    is_near = link.start - state.open_at <= NEAR_NUMBER
+    if state.open and is_near and not (state.superlative and is_limit):
+        yield from compare_open(state, link, state.open, linked)
+    if is_limit or state.compares_number:
         yield state.move(link.end, numbers=(*state.numbers, number))
     if state.junction and state.last.is_equal_number and not state.superlative:
         # Alternatives of the condition before: "grade 9 or 10".
@@ -100,11 +100,10 @@ def apply_number(state: State, link: Link, linked: Linked) -> Iterator[State]:
         yield state.move(link.end, fact=again, junction="")
 
 
-def compare_open(state: State, link: Link, linked: Linked) -> Iterator[State]:
+def compare_open(state: State, link: Link, target: Target, linked: Linked) -> Iterator[State]:
     """Compare the column that was named before with the number."""
-    target, numbers = state.open, (*state.numbers, link.number or 0.0)
-    is_complete = state.compare != "between" or len(numbers) == 2
-    if target is None or not is_complete or link.start - state.open_at > NEAR_NUMBER:
+    numbers = (*state.numbers, link.number or 0.0)
+    if state.compare == "between" and len(numbers) < 2:
         return
     last, values = state.last, tuple(map(write_number, numbers))
     changes: dict[str, Any] = {"compare": "", "numbers": (), "negates": 0, "junction": "", "waits": False}
@@ -140,23 +139,21 @@ def number_features(info: ColumnInfo, numbers: tuple[float, ...]) -> list[Featur
 
 
 def apply_period(state: State, link: Link, linked: Linked) -> Iterator[State]:
-    target = state.open or NOWHERE
+    target, span = state.open or NOWHERE, link.period
     kinds = {fact.kind for fact in state.facts}
     # Periods that are compared are alternatives, whatever stands between them.
     junction = "and" if {"compare", "period"} <= kinds else state.junction
-    is_compared = bool(state.compare) and not state.numbers  # "more than 3 orders in 2024" compares the orders
-    op = (state.compare if is_compared else "") or (link.period.op if link.period else "")
-    fact = Fact("period", link.start, target, op=op, text=link.text, junction=junction,
-                is_negated=bool(state.negates), span=link.period)  # fmt: skip
-    is_named = linked.index.column_of(target).is_when
-    changes: dict[str, Any] = {
-        "facts": without_shown(state, target) if is_named else state.facts, "negates": 0, "junction": "",
-        "compare": "" if is_compared and state.compare != "between" else state.compare,
-        "waits": state.waits and not is_named,
-    }  # fmt: skip
-    is_beside = is_named and not any(each.kind == "entity" and each.at > state.open_at for each in state.facts)
+    compare = "" if state.numbers else state.compare  # "more than 3 orders in 2024" compares the orders
+    fact = Fact("period", link.start, target, op=compare or (span.op if span else ""), text=link.text,
+                junction=junction, is_negated=bool(state.negates), span=span)  # fmt: skip
     features = [*period_features(link, linked), *negation_features(state, link, linked)]
-    yield state.move(link.end, *features, ("column_beside_period", float(is_beside)), fact=fact, **changes)
+    facts, waits = state.facts, state.waits
+    if linked.index.column_of(target).is_when:
+        facts, waits = without_shown(state, target), False
+        later = [each for each in state.facts if each.kind == "entity" and each.at > state.open_at]
+        features.append(("column_beside_period", float(not later)))
+    left = state.compare if compare in ("", "between") else ""
+    yield state.move(link.end, *features, facts=(*facts, fact), negates=0, junction="", compare=left, waits=waits)
 
 
 def negation_features(state: State, link: Link, linked: Linked) -> list[Feature]:
@@ -190,28 +187,15 @@ def apply_role(state: State, link: Link, linked: Linked) -> Iterator[State]:
 
 
 def apply_text(state: State, link: Link, linked: Linked) -> Iterator[State]:
-    """A quotation that is no known value: a pattern, or a value of the column named before it."""
-    features = [] if state.like else [("unknown_text", 1.0)]
-    place = find_place(state.entity, linked) if lead_word(linked, link.start) in ("from", "in", "at") else None
-    target = state.open or place or label_target(state.entity, linked)
+    """A quotation that is no known value: a pattern, or a value of the column named before it, else a name."""
+    info = linked.index.tables.get(state.entity)
+    label = Target("column", state.entity, info.label[0]) if info and info.label else NOWHERE
+    target = state.open or label
     if linked.index.column_of(target).type != "text":
         return
     fact = Fact("filter", link.start, target, op=state.like or "=", values=(link.text,), is_negated=bool(state.negates),
                 junction=state.junction, text=link.text)  # fmt: skip
     is_named = state.last.kind == "show" and state.last.target == target and state.last.in_where
     facts = state.facts[:-1] if is_named else state.facts
-    yield state.move(link.end, *features, facts=facts, fact=fact, like="", negates=0, junction="", waits=False)
-
-
-def find_place(table: str, linked: Linked) -> Target | None:
-    """Return the column that says where a row of the table is from."""
-    info = linked.index.tables.get(table)
-    columns = info.columns.values() if info else ()
-    found = (each for each in columns if each.type == "text" and not each.is_key and not PLACES.isdisjoint(each.words))
-    return next((Target("column", table, each.name) for each in found), None)
-
-
-def label_target(table: str, linked: Linked) -> Target:
-    """Return the column that a row of the table is named by."""
-    info = linked.index.tables.get(table)
-    return Target("column", table, info.label[0]) if info and info.label else NOWHERE
+    unknown = ("unknown_text", 0.0 if state.like else 1.0)
+    yield state.move(link.end, unknown, facts=facts, fact=fact, like="", negates=0, junction="", waits=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Period, Ref
+from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Period, Ref
 from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, Target
 from recollect.apps.ask.interpret.periods import Unit
 from recollect.apps.ask.interpret.state import Fact
@@ -198,11 +198,12 @@ def filter_year(ref: Ref, interval: Interval) -> Filter:
     _, end = interval.ranges[0]
     years = tuple(begin[:4] for begin, _ in interval.ranges if begin)
     last = (str(int(end[:4]) - 1),) if end else ()
-    if len(years) > 1 or years == last:
-        return Filter(ref, negate("in" if len(years) > 1 else "=", interval.is_negated), years, is_text=False)
-    if years and last:
-        return Filter(ref, "between", years + last, is_text=False)
-    return Filter(ref, ">=" if years else "<=", years or last, is_text=False)
+    if len(years) > 1:
+        return Filter(ref, negate("in", interval.is_negated), years, is_text=False)
+    if years == last:
+        return Filter(ref, negate("=", interval.is_negated), years, is_text=False)
+    op: Op = "between" if years and last else ">=" if years else "<="
+    return Filter(ref, op, years + last, is_text=False)
 
 
 def find_moment(work: Work, base: str, info: ColumnInfo = NO_COLUMN) -> Ref | None:

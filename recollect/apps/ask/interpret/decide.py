@@ -25,8 +25,7 @@ PLAIN_COST, LONELY_COST = 1.5, 0.5
 # Features of readings that are wrong more often than right.
 DOUBTS = (
     "existence_of_mention", "owner_differs", "shown_off_entity", "mixed_tables", "open_unused", "imperfect_value",
-    "parallel_guessed", "table_unused", "definition_unsure", "by_not_group",
-    "price_summed",
+    "parallel_guessed", "table_unused", "definition_unsure", "by_not_group", "price_summed",
 )  # fmt: skip
 LOST = ("skip_negation", "period_split")  # features of readings that say something else than the question
 NEVER = (
@@ -162,7 +161,7 @@ def is_likely(decision: Decision, best: Candidate, count: int) -> bool:
         return False
     if best.guesses or decision.confidence >= SURE:
         return decision.confidence >= (ANSWER if best.guesses else SURE)
-    if any(signals[name] for name in ("doubts", "left_over", "empty")):
+    if signals["doubts"] + signals["left_over"] + signals["empty"]:
         return False
     if count == 1:
         return signals["cost"] + WEIGHTS["join"] * signals["joins"] <= LONELY_COST

@@ -12,7 +12,7 @@ from typing import cast
 
 from recollect.apps.ask.interpret.comparisons import add_comparison, add_compute
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, add_having, find_moment
-from recollect.apps.ask.interpret.frame import Filter, Grain, Group, Metric, Ref
+from recollect.apps.ask.interpret.frame import Filter, Frame, Grain, Group, Metric, Ref
 from recollect.apps.ask.interpret.implied import CLEAR, imply_figures, imply_people
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Linked
@@ -53,19 +53,25 @@ def start_work(state: State, linked: Linked) -> Work:
 
 
 def finish_work(work: Work) -> Iterator[Draft]:
+    """Yield the drafts of a frame in the making, if it says something."""
     state = work.state
     for add in STEPS:
         add(work)
     frame = work.frame()
-    # A single figure has no order.
-    is_single = bool(frame.metrics and (frame.order or frame.limit) and not frame.groups)
-    is_named = bool(work.last or work.facts("entity", "define"))
-    if is_single or not (is_named or frame.metrics or frame.columns or frame.conditions):
+    if not says_something(frame, work):
         return
-    chart = next((fact.text for fact in work.facts("chart")), "")
-    for made, features, guesses in spread(frame, work):
-        total = state.features + tuple(work.features) + tuple(features)
-        yield Draft(made, total, score(total), state, chart, (*work.guesses, *guesses))
+    charts = [fact.text for fact in work.facts("chart")]
+    for made, more, guesses in spread(frame, work):
+        features = (*state.features, *work.features, *more)
+        yield Draft(made, features, score(features), state, "".join(charts[:1]), (*work.guesses, *guesses))
+
+
+def says_something(frame: Frame, work: Work) -> bool:
+    """Whether a frame is about something, and its order is an order of rows: a single figure has none."""
+    if frame.metrics and not frame.groups:
+        return not frame.order and not frame.limit
+    is_named = bool(work.last or work.facts("entity", "define"))
+    return is_named or bool(frame.metrics or frame.columns or frame.conditions)
 
 
 # Figures -------------------------------------------------------------------------------------------------------------
@@ -120,11 +126,8 @@ def add_trailing_count(work: Work) -> None:
 
 def add_shown(work: Work) -> None:
     """Choose the columns to show: those in the question, and the names of the rows beside them."""
-    ranks_figure = any(fact.aggregate for fact in work.facts("superlative"))
-    is_dated = bool(work.facts("grain") or (ranks_figure and work.facts("period")))
     for ref in work.refs("show"):
-        # A date may only say what the time of a figure is: "owners registered per year".
-        if not (is_dated and work.index.column_of(ref).role == "moment"):
+        if not is_date_of_figure(ref, work):
             show_column(work, ref)
     note_shown_tables(work)
     if work.metrics:
@@ -134,6 +137,13 @@ def add_shown(work: Work) -> None:
     own = {Ref(work.subject), *(Ref(work.subject, name) for name in work.index.tables[work.subject].label)}
     if work.columns and work.linked.asks_who and own.isdisjoint(work.columns):
         work.columns.insert(0, Ref(work.subject))
+
+
+def is_date_of_figure(ref: Ref, work: Work) -> bool:
+    """Whether a date was named for the time of a figure: "owners registered per year"."""
+    counted = [fact for fact in work.facts("superlative") if fact.aggregate]
+    is_dated = bool(work.facts("grain") or (counted and work.facts("period")))
+    return is_dated and work.index.column_of(ref).role == "moment"
 
 
 def show_column(work: Work, ref: Ref) -> None:
@@ -209,19 +219,23 @@ def add_arrivals(work: Work) -> None:
 
 def count_resolved(work: Work) -> int:
     """Return how many waiting operators have found what they are about after all."""
-    state, said = work.state, {"sum" if each.aggregate == "count" else each.aggregate for each in work.metrics}
-    # The figures already are what waiting aggregates ask for: "how many in total", "days on average".
-    is_repeated = bool(work.metrics) and (set(state.aggregates) <= said or any(each.per for each in work.metrics))
-    resolved = [
-        (state.superlative, work.order),
-        (state.superlative and state.numbers, work.order),
-        (state.order, work.order),
-        (state.groups, work.groups),
-        (state.counts, work.metrics or (state.order and work.order)),
-        (state.compare == "between", work.periods),
-        (state.aggregates, is_repeated),
-    ]
-    return sum(bool(waits and found) for waits, found in resolved)
+    state, is_ordered = work.state, bool(work.order)
+    waiting = (
+        (state.superlative, is_ordered),
+        (state.superlative and state.numbers, is_ordered),
+        (state.order, is_ordered),
+        (state.groups, bool(work.groups)),
+        (state.counts, bool(work.metrics) or (is_ordered and bool(state.order))),
+        (state.compare == "between", bool(work.periods)),
+        (state.aggregates, repeats_aggregate(work)),
+    )
+    return sum(bool(operator) and is_found for operator, is_found in waiting)
+
+
+def repeats_aggregate(work: Work) -> bool:
+    """Whether the figures already are what the waiting aggregates ask for: "how many in total", "days on average"."""
+    said = {"sum" if each.aggregate == "count" else each.aggregate for each in work.metrics}
+    return bool(work.metrics) and (set(work.state.aggregates) <= said or any(each.per for each in work.metrics))
 
 
 def add_threshold(work: Work) -> int:
@@ -229,18 +243,20 @@ def add_threshold(work: Work) -> int:
     often. Return the operators used."""
     state = work.state
     is_count = all(fact.aggregate == "count" for fact in work.facts("metric"))
-    if not is_count or not state.numbers or state.compare in ("", "> average", "< average"):
+    if not is_count or not state.numbers or not state.compares_number:
         return 0
     having = Fact("having", len(work.linked.tokens), op=state.compare, values=state.values,
                   is_negated=bool(state.negates))  # fmt: skip
-    if any(token.lower in OFTEN for token in work.linked.tokens):
+    if not OFTEN.isdisjoint(token.lower for token in work.linked.tokens):
         return 2 * count_often(work, having)
     target = find_worth(work)
-    if target is not None and target.per:
+    if target is None:
+        return 0
+    if target.per:
         add_having(work, replace(having, target=target, aggregate="sum"))
-    elif target is not None:
+    else:
         compare_worth(work, target)
-    return 2 if target is not None else 0
+    return 2
 
 
 def count_often(work: Work, having: Fact) -> bool:

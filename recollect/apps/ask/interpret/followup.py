@@ -8,6 +8,7 @@ applied to the last frame, and compete with fresh readings under the same score.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
@@ -43,27 +44,28 @@ class CannotFollow(Exception):
 
 def follow_up(linked: Linked, last: Frame) -> Iterator[Draft]:
     """Yield drafts that change the last frame by what the readings of this question say."""
-    cue, points = cue_strength(linked.tokens)
     for state in compose(linked, WIDTH):
-        if any(is_last_rows(fact) for fact in state.facts):
+        if any(map(is_last_rows, state.facts)):
             continue  # a question of its own about these rows
         work = Work.from_frame(last, state, linked)
         before = dict(shape_features(last, work))
-        named = work.tables("entity", "show", "metric")
-        # Words that name rows or a figure of their own are a complete question.
-        is_complete = named and not points and len(linked.tokens) > 1
-        cued = ("follow_cue", cue) if cue > 0 and not is_complete else ("follow_without_cue", 1.0)
-        unsure = ("follow_unsure", float(not linked.is_last_sure))
-        try:
+        with suppress(CannotFollow):
+            cued = cue_feature(work)
             for make_room in RULES:
                 make_room(work)
-        except CannotFollow:
-            continue
-        for draft in finish_work(work):
-            changed = list_changes(last, draft.frame)
-            if changed or draft.chart:
-                features = (*only_new(draft.features, before), cued, unsure)
-                yield replace(draft, features=features, score=score(features), changed=changed)
+            for draft in finish_work(work):
+                features = (*only_new(draft.features, before), cued, ("follow_unsure", float(not linked.is_last_sure)))
+                changed = list_changes(last, draft.frame)
+                if changed or draft.chart:
+                    yield replace(draft, features=features, score=score(features), changed=changed)
+
+
+def cue_feature(work: Work) -> Feature:
+    """Return how much the question looks like a follow-up. Words that name rows or a figure of their own are a complete
+    question, unless others point back."""
+    cue, points = cue_strength(work.linked.tokens)
+    is_complete = bool(work.facts("entity", "show", "metric")) and not points and len(work.linked.tokens) > 1
+    return ("follow_cue", cue) if cue > 0 and not is_complete else ("follow_without_cue", 1.0)
 
 
 def only_new(features: Features, before: Mapping[str, float]) -> Iterator[Feature]:
@@ -97,13 +99,17 @@ def is_last_rows(fact: Fact) -> bool:
 def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool]:
     """Return how much the question looks like a follow-up (short, without a verb of its own), and whether it has a
     pointing word."""
-    spans = ((start, end) for start in range(len(tokens)) for end in range(start + 1, start + longest_operator() + 1))
-    pointing = [(start, end) for start, end in spans if is_pointing(tokens[start:end], start == 0)]
+    pointing = [span for span in list_spans(len(tokens)) if is_pointing(tokens[slice(*span)], span[0] == 0)]
     # "What about" asks nothing by itself.
     is_opener = any(start == 0 and end > 1 for start, end in pointing)
-    asks = not is_opener and any(token.lower in QUESTION_WORDS for token in tokens[:2])
+    asks = not is_opener and not QUESTION_WORDS.isdisjoint(token.lower for token in tokens[:2])
     brevity = 1.0 if len(tokens) <= SHORT else 0.5 if len(tokens) <= MEDIUM else 0.0
     return bool(pointing) + brevity - 0.5 * asks, bool(pointing)
+
+
+def list_spans(length: int) -> Iterator[tuple[int, int]]:
+    for start in range(length):
+        yield from ((start, end) for end in range(start + 1, min(start + longest_operator(), length) + 1))
 
 
 def is_pointing(tokens: Sequence[Token], is_first: bool) -> bool:
@@ -124,46 +130,63 @@ def is_adding(work: Work) -> bool:
 # What takes the place of what ----------------------------------------------------------------------------------------
 
 
+def count_them(work: Work) -> None:
+    """`how many of them ordered`: the last rows are counted, those that have what is named."""
+    counted = [fact for fact in work.facts("metric") if fact.aggregate == "count"]
+    if counted and not THEM.isdisjoint(pairwise(token.lower for token in work.linked.tokens)):
+        exists = replace(counted[0], kind="exists", is_negated=bool(work.state.negates))
+        replace_facts(work, counted[:1], exists)
+        work.state = replace(work.state, counts=True, negates=0)
+
+
+def replace_facts(work: Work, old: Sequence[Fact], *new: Fact) -> None:
+    kept = tuple(fact for fact in work.state.facts if fact not in old)
+    work.state = replace(work.state, facts=(*kept, *new))
+
+
 def count_rows(work: Work) -> None:
     """`how many are there` counts the rows of the last answer, `show them` lists what it counted."""
     state, frame = work.state, work.frame()
-    counted = [fact for fact in work.facts("metric") if fact.aggregate == "count"]
-    if counted and not THEM.isdisjoint(pairwise(token.lower for token in work.linked.tokens)):
-        # "How many of them ordered": the last rows are counted, those that have what is named.
-        exists = replace(counted[0], kind="exists", is_negated=bool(state.negates))
-        facts = tuple(exists if fact == counted[0] else fact for fact in state.facts)
-        state = work.state = replace(state, facts=facts, counts=True, negates=0)
     is_count = state.counts and not work.facts("metric")
-    is_list = has_word(work, LISTING) and bool(frame.metrics) and (not frame.groups or bool(frame.having))
-    is_bare = not state.facts and not state.superlative
-    if not is_count and not (is_list and is_bare):
+    if not is_count and not is_listing(work):
         return
     rows = list_rows(frame, work.index)
     if rows is None or (is_count and frame.limit is not None):
         raise CannotFollow  # groups are not counted, and the number of the first five is known
+    made = Work.from_frame(rows, state, work.linked)
     work.metrics, work.groups, work.columns, work.having, work.order, work.limit = [], [], [], [], [], None
-    work.existence, work.filters = list(rows.existence), [(each, Fact("filter", -1)) for each in rows.filters]
-    work.periods = list(rows.periods)
+    work.existence, work.filters, work.periods = made.existence, made.filters, made.periods
+
+
+def is_listing(work: Work) -> bool:
+    """Whether the question only says to show what the last answer counted."""
+    is_bare = not (work.state.counts or work.state.facts or work.state.superlative)
+    return is_bare and has_word(work, LISTING) and bool(work.metrics) and bool(work.having or not work.groups)
 
 
 def change_figure(work: Work) -> None:
-    """Another figure replaces the old one, which keeps its groups; another aggregate is one of the same amounts."""
-    state, aggregates = work.state, work.state.aggregates
-    if work.facts("metric"):
-        if has_word(work, ADDING):
-            return
+    """Another figure replaces the old one, which keeps its groups."""
+    figures = [fact for fact in work.facts("group") if work.groups and work.index.is_measure(fact.target)]
+    # "By quantity instead" ranks the same groups by another figure.
+    replace_facts(work, figures, *(replace(fact, kind="metric", aggregate="sum") for fact in figures))
+    if work.facts("metric") and not has_word(work, ADDING):
         work.order = work.order if work.metrics else []
         work.columns = work.columns if work.groups else []
         work.metrics = []
-    elif not aggregates or work.facts("compute"):
-        return  # "as a percentage of the total" asks for no total
-    elif not work.metrics and (worth := work.index.worth(work.subject)):
-        # "What is the total" of rows that were listed: of what they are worth.
-        work.columns, work.order, work.limit = [], [], None
-        fact = Fact("metric", len(work.linked.tokens), worth, aggregates[0])
-        work.state = replace(state, aggregates=(), facts=(*state.facts, fact))
-    elif work.metrics:
+
+
+def total_rows(work: Work) -> None:
+    """`what is the total` of rows that were listed: of what they are worth. "As a percentage of the total" asks for
+    none."""
+    state, worth = work.state, work.index.worth(work.subject)
+    if work.facts("metric", "compute") or not state.aggregates:
+        return
+    if work.metrics:
         change_aggregate(work)
+    elif worth:
+        work.columns, work.order, work.limit = [], [], None
+        fact = Fact("metric", len(work.linked.tokens), worth, state.aggregates[0])
+        work.state = replace(state, aggregates=(), facts=(*state.facts, fact))
 
 
 def change_aggregate(work: Work) -> None:
@@ -178,33 +201,27 @@ def change_aggregate(work: Work) -> None:
     work.state = replace(work.state, aggregates=())
 
 
-def change_shown(work: Work) -> None:
-    """A new group replaces the old ones of its kind, time or other, and new columns the old ones, unless they are
-    added."""
-    shows, grouped = work.facts("show"), work.facts("group")
-    if shows and work.metrics and not work.groups and has_word(work, LISTING):
-        work.metrics = []  # "list them with their email": the rows that were counted
-        work.columns = list(row_refs(work.subject, work.index))
-    elif shows and not work.metrics:
-        kept = work.columns or list(row_refs(work.subject, work.index))
-        work.columns = kept if is_adding(work) else []
-    if work.state.superlative and work.metrics and work.groups and not grouped:
-        # "Which customers bought most": the last figure for each of the rows that are named.
-        grouped = [replace(fact, kind="group") for fact in work.named_entities[:1]]
-        work.state = replace(work.state, facts=(*work.state.facts, *grouped))
-    if not (grouped or work.facts("grain") or (shows and work.metrics)):
+def change_columns(work: Work) -> None:
+    """New columns take the place of the old ones, unless they are added."""
+    if not work.facts("show"):
         return
-    figures = [fact for fact in grouped if work.groups and work.index.is_measure(fact.target)]
-    if figures:
-        # "By quantity instead" ranks the same groups by another figure.
-        facts = tuple(replace(f, kind="metric", aggregate="sum") if f in figures else f for f in work.state.facts)
-        work.state, work.metrics = replace(work.state, facts=facts), []
+    rows = list(row_refs(work.subject, work.index))
+    if work.metrics and not work.groups and has_word(work, LISTING):
+        work.metrics, work.columns = [], rows  # "list them with their email": the rows that were counted
+    elif not work.metrics:
+        work.columns = (work.columns or rows) if is_adding(work) else []
+
+
+def change_groups(work: Work) -> None:
+    """A new group takes the place of the old ones of its kind, time or other, unless it is added."""
+    others = [*work.facts("group"), *(work.facts("show") if work.metrics else ())]
+    if not others and not work.facts("grain"):
         return
-    is_time = not grouped and not shows
-    is_kept = is_adding(work) and not has_word(work, REPLACING)
-    work.groups = [each for each in work.groups if is_kept or bool(each.grain) != is_time]
-    work.groups = [] if has_word(work, REPLACING) else work.groups
-    work.columns = work.columns if shows and not work.metrics else []
+    if has_word(work, REPLACING):
+        work.groups = []
+    elif not is_adding(work):
+        work.groups = [each for each in work.groups if bool(each.grain) == bool(others)]
+    work.columns = []
 
 
 def change_conditions(work: Work) -> None:
@@ -234,49 +251,47 @@ def replaces(new: Filter, old: Filter, work: Work) -> bool:
 def change_threshold(work: Work) -> None:
     """`only those with more than 3`: a condition on the figure, or on the number that was compared before."""
     state, op = work.state, negate(work.state.compare, False)
-    compared = [pair for pair in work.filters if not pair[0].is_text]
+    compared = [at for at, (each, _) in enumerate(work.filters) if not each.is_text]
     if not op or not state.numbers:
         return
-    if work.metrics and work.groups:
+    if work.is_table:
         work.having = [Having(work.metrics[0], op, state.values)]
     elif compared:
-        new = replace(compared[0][0], op=op, values=state.values)
-        work.filters = [(new, fact) if pair == compared[0] else pair for pair in work.filters for fact in pair[1:]]
-    else:
-        return
-    work.state = replace(state, compare="", numbers=())
+        old, fact = work.filters[compared[0]]
+        work.filters[compared[0]] = (replace(old, op=op, values=state.values), fact)
+    if work.is_table or compared:
+        work.state = replace(state, compare="", numbers=())
 
 
 def change_order(work: Work) -> None:
     """`and the lowest?`, `highest first`, `the top 3`: another order or limit of the rows that there are."""
-    state, named = work.state, [fact.number for fact in work.facts("limit")]
-    number = named[0] if named else None if state.compare else state.limit
-    is_extreme = [each.aggregate for each in work.metrics] in (["min"], ["max"]) and not work.groups
-    if work.facts("superlative") and work.metrics:
-        raise CannotFollow
-    if work.facts("superlative", "order"):
+    state = work.state
+    number = next((fact.number for fact in work.facts("limit")), None if state.compare else state.limit)
+    if work.facts("superlative"):
+        if work.metrics:
+            raise CannotFollow
+        work.order, work.limit = [], None
+    elif work.facts("order"):
         work.order = []
-        work.limit = None if work.facts("superlative") else work.limit
-    elif state.superlative or state.order:
-        is_descending = state.superlative.startswith(("desc", "last")) or state.order == "desc"
-        if is_extreme:
-            work.metrics = [replace(work.metrics[0], aggregate="max" if is_descending else "min")]
-            work.state = replace(state, superlative="", order="")
-        elif work.order:
-            turn_order(work, is_descending, number)
-    elif number is not None and (work.limit is not None or work.order):
+    elif state.ordering:
+        turn_order(work, number)
+    elif number is not None and (work.limit or work.order):
         limit_rows(work, number)
 
 
-def turn_order(work: Work, is_descending: bool, number: int | None) -> None:
-    """Order the last rows the other way round; "the first one" of an ordered answer is its first row."""
-    is_first, limit = work.state.superlative == "first", work.limit
-    if not is_first:
-        work.order = [replace(each, is_descending=is_descending) for each in work.order]
-    if work.state.superlative:
-        limit = 1 if is_first else limit or 1
-    work.with_ties = work.with_ties and number is None
-    limit_rows(work, number or limit)
+def turn_order(work: Work, number: int | None) -> None:
+    """Order the last rows the other way round; "the first one" of an ordered answer is its first row. The lowest value
+    becomes the highest."""
+    state = work.state
+    if work.is_extreme:
+        work.metrics = [replace(work.metrics[0], aggregate="max" if state.is_descending else "min")]
+        work.state = replace(state, superlative="", order="")
+    elif work.order and state.superlative == "first":
+        limit_rows(work, number or 1)
+    elif work.order:
+        work.order = [replace(each, is_descending=state.is_descending) for each in work.order]
+        work.with_ties = work.with_ties and number is None
+        limit_rows(work, number or work.limit or int(bool(state.superlative)) or None)
 
 
 def limit_rows(work: Work, limit: int | None) -> None:
@@ -286,5 +301,6 @@ def limit_rows(work: Work, limit: int | None) -> None:
 
 
 RULES: tuple[Callable[[Work], None], ...] = (
-    count_rows, change_figure, change_shown, change_conditions, change_threshold, change_order,
+    count_them, count_rows, change_figure, total_rows, change_columns, change_groups, change_conditions,
+    change_threshold, change_order,
 )  # fmt: skip

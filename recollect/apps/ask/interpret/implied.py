@@ -127,9 +127,9 @@ def list_figures(work: Work, parts: set[str]) -> list[Target]:
     """Return the amounts that can be split by all tables in the question, the subject's own first."""
     index, subject = work.index, work.subject
     own = [each for each, rating in index.figures.items() if each.table == subject and rating >= OWN]
-    likely = [each for each, rating in index.figures.items() if rating >= LEAST]
-    others = [each for each in likely if each.table != subject and reaches_all(each.table, parts, index)]
-    return [*own[:1], *(each for each in others if subject or index.tables[each.table].main_moment)]
+    others = [each for each, rating in index.figures.items() if rating >= LEAST and each.table != subject]
+    able = [each for each in others if reaches_all(each.table, parts, index)]
+    return [*own[:1], *(able if subject else filter(lambda each: index.tables[each.table].main_moment, able))]
 
 
 def list_children(table: str, index: SchemaIndex) -> list[str]:

@@ -137,11 +137,11 @@ class SchemaIndex:
         index.add_names()
         index.words = group_known_words(index.names, index.values)
         index.people = tuple(table for table in index.tables if schema_roles.is_people(table, index))
-        refers = Counter(join.table for join in model.joins)
-        dated = [name for name, info in index.tables.items() if info.main_moment and refers[name]]
-        index.events = tuple(sorted(dated, key=lambda name: -refers[name]))
-        found = {table: schema_roles.find_void_rows(table, index) for table in index.tables}
-        index.void = {table: condition for table, condition in found.items() if condition}
+        refers = Counter(join.table for join in model.joins if join.table in index.tables)
+        index.events = tuple(name for name, _ in refers.most_common() if index.tables[name].main_moment)
+        for table in index.tables:
+            if condition := schema_roles.find_void_rows(table, index):
+                index.void[table] = condition
         return index
 
     @property
@@ -212,9 +212,8 @@ class SchemaIndex:
         self.add_figures()
         for info in self.tables.values():
             self.add_value_names(info)
+            self.roles |= ROLES & {concept for column in info.columns.values() for concept in column.concepts}
         self.drop_partial_rows()
-        columns = (column for info in self.tables.values() for column in info.columns.values())
-        self.roles = ROLES.intersection(concept for column in columns for concept in column.concepts)
 
     def drop_partial_rows(self) -> None:
         """Drop tables that are named in part by the whole name of another one: "invoices" are no invoice lines."""
@@ -325,40 +324,41 @@ def concept_fit(start: int, end: int, length: int) -> float:
 
 def part_score(stems: Phrase, part: Phrase, start: int, own: set[str], kind: Kind) -> float:
     """Return how well a part of a name stands for the whole: best when only the table's own name is missing."""
-    missing = {each for each in (*stems[:start], *stems[start + len(part) :]) if each not in WEAK}
-    if set(part) <= own and kind == "column" and set(stems) - set(part) <= NUMBER_WORDS:
+    end, is_own = start + len(part), own.issuperset(part)
+    missing = {*stems[:start], *stems[end:]} - WEAK
+    if is_own and kind == "column" and set(stems) - set(part) <= NUMBER_WORDS:
         return 0.4  # "bill" is the row, not its number
     if not missing:
         return 0.95
-    is_own = set(part) <= own
-    for words, score, fits in ((own, 0.92, kind != "entity"), (TYPE_WORDS, 0.9, not is_own), (KEY_WORDS, 0.5, True)):
-        if missing and missing <= words and fits:
-            return score
-    has_head = start + len(part) == len(stems)
-    return 0.45 + 0.35 * len(part) / (len(part) + len(missing)) + (0.08 if has_head else 0.0)
+    if missing <= own and kind != "entity":
+        return 0.92
+    if missing <= TYPE_WORDS and not is_own:
+        return 0.9
+    if missing <= KEY_WORDS:
+        return 0.5
+    return 0.45 + 0.35 * len(part) / (len(part) + len(missing)) + 0.08 * (end == len(stems))
 
 
 def make_table(table: Table, entity: Entity | None, model: SemanticModel) -> TableInfo:
     entity = entity or Entity(table.name, (" ".join(draft.table_words(table.name)),))
-    key = entity.key or draft.find_key(table)
-    moments = sorted((each for each in model.moments if each.table == table.name), key=lambda each: not each.is_main)
-    roles = find_roles(table, key, model)
+    key, roles = entity.key or draft.find_key(table), find_roles(table, model)
+    if len(key) == 1:
+        roles[key[0]] = "key"  # whatever else it is
     columns = {each.name: make_column(table.name, each, roles.get(each.name, "dimension")) for each in table.columns}
-    usable = [each.column for each in moments if each.is_main or each.column in draft.list_moments(table)]
-    return TableInfo(
-        table.name, entity.names[0], key, entity.label, columns, tuple(usable or [m.column for m in moments[:1]])
-    )
+    moments = sorted((each for each in model.moments if each.table == table.name), key=lambda each: not each.is_main)
+    named, listed = [each.column for each in moments], draft.list_moments(table)
+    usable = [each.column for each in moments if each.is_main or each.column in listed]
+    return TableInfo(table.name, entity.names[0], key, entity.label, columns, tuple(usable or named[:1]))
 
 
-def find_roles(table: Table, key: tuple[str, ...], model: SemanticModel) -> dict[str, Role]:
-    """Return the roles of the columns that are no dimensions; a key is a key, whatever else it is."""
+def find_roles(table: Table, model: SemanticModel) -> dict[str, Role]:
+    """Return the roles of the columns that are no dimensions."""
+    foreign = [name for join in model.joins if join.table == table.name for name in join.columns]
     measures = [plain_name(each.expression) for each in model.measures if each.table == table.name]
     moments = [each.column for each in model.moments if each.table == table.name]
-    foreign = [name for join in model.joins if join.table == table.name for name in join.columns]
     roles: dict[str, Role] = dict.fromkeys(measures, "measure")
-    roles |= dict.fromkeys([*moments, *(each.name for each in table.columns if draft.is_moment(each))], "moment")
-    roles |= dict.fromkeys(foreign, "foreign")
-    return roles | dict.fromkeys(key if len(key) == 1 else (), "key")
+    roles |= dict.fromkeys([*moments, *(each.name for each in filter(draft.is_moment, table.columns))], "moment")
+    return roles | dict.fromkeys(foreign, "foreign")
 
 
 def plain_name(expression: str) -> str:
@@ -382,11 +382,12 @@ def make_column(table: str, column: Column, role: Role) -> ColumnInfo:
 
 def find_yes(column: Column) -> tuple[str, ...]:
     """Return the values of a flag that mean yes; none if the column is no flag."""
-    if column.type == "boolean" or (column.type == "integer" and (column.low, column.high) == ("0", "1")):
+    if column.type == "boolean" or (column.type, column.low, column.high) == ("integer", "0", "1"):
         return ("1",)
-    values = {value.strip().casefold() for value in column.values}
-    is_flag = column.is_complete and len(values) > 1 and values <= YES | NO and bool(values & YES)
-    return tuple(value for value in column.values if value.strip().casefold() in YES) if is_flag else ()
+    if not column.is_complete or len(column.values) < 2:
+        return ()
+    is_flag = {value.strip().casefold() for value in column.values} <= YES | NO
+    return tuple(value for value in column.values if is_flag and value.strip().casefold() in YES)
 
 
 def to_number(text: str | None) -> float | None:

@@ -89,9 +89,7 @@ class JoinGraph:
     def search(self, start: str, end: str) -> list[Path]:
         """Return the shortest paths; of those of the same length, the ones that join the fewest rows which only share a
         parent, and then the ones with the fewest steps from one row to many."""
-        if start == end:
-            return [()]
-        found: list[Path] = []
+        found: list[Path] = [()] if start == end else []
         paths: list[Path] = [(step,) for step in self.steps.get(start, ())]
         while paths and not found and len(paths[0]) <= LONGEST:
             found = [path for path in paths if path[-1].target == end]

@@ -169,15 +169,11 @@ def link_question(
     last: Frame | None = None, values: Sequence[FoundValue] = (), is_last_sure: bool = True,
 ) -> Linked:  # fmt: skip
     """Return the question's tokens and links. Call again with `values` after looking up `lookups`."""
-    vocabulary, day = vocabulary or Vocabulary(), today or date.today()
-    tokens = tokenize(question)
-    linked = Linked(question, tokens, index, vocabulary=vocabulary, today=day, last=last, is_last_sure=is_last_sure)
-    known = index.values.with_values(values)
-    start = last.periods[0].start if last and last.periods else None  # of the period that was asked about before
-    anchor = date.fromisoformat(start[:10]) if start else None
-    spans_of_time = find_periods(tokens, day, anchor, find_fiscal_month(vocabulary))
+    tokens, known = tokenize(question), index.values.with_values(values)
+    linked = Linked(question, tokens, index, vocabulary=vocabulary or Vocabulary(), today=today or date.today(),
+                    last=last, is_last_sure=is_last_sure)  # fmt: skip
     found: list[Link] = [
-        *(Link(each.first, each.last, "period", period=each, text=each.text) for each in spans_of_time),
+        *link_periods(linked),
         *link_names(tokens, index),
         *link_values(tokens, index, known),
         *link_numbers(tokens),
@@ -187,18 +183,32 @@ def link_question(
     ]
     # A status of that name says it better.
     valued = {link.start for link in found if link.kind == "value" and link.length == 1}
-    found += [link for link in link_states(tokens, index, day) if link.start not in valued]
+    found += [link for link in link_states(tokens, index, linked.today) if link.start not in valued]
     found = keep_highest_tier(found)
     found += link_words_of_values(tokens, found, known)
     found += link_misspelt(tokens, found, index)
     found += [*link_texts(tokens, found), *link_unknown(tokens, found, index)]
-    linked.links = [[] for _ in tokens]
-    for link in dict.fromkeys(found):
-        linked.links[link.start].append(link)
-    for links in linked.links:
-        links.sort(key=lambda link: (-link.tier, -link.end, -link.score))
+    linked.links = sort_links(found, len(tokens))
     linked.lookups = find_lookups(found) if not values else ()
     return linked
+
+
+def sort_links(found: Iterable[Link], length: int) -> list[list[Link]]:
+    """Return the links by their first token, the most important first."""
+    links: list[list[Link]] = [[] for _ in range(length)]
+    for link in dict.fromkeys(found):
+        links[link.start].append(link)
+    for there in links:
+        there.sort(key=lambda link: (-link.tier, -link.end, -link.score))
+    return links
+
+
+def link_periods(linked: Linked) -> Iterator[Link]:
+    """Link periods; "the year before" counts from the period that was asked about before."""
+    start = linked.last.periods[0].start if linked.last and linked.last.periods else None
+    anchor = date.fromisoformat(start[:10]) if start else None
+    for each in find_periods(linked.tokens, linked.today, anchor, find_fiscal_month(linked.vocabulary)):
+        yield Link(each.first, each.last, "period", period=each, text=each.text)
 
 
 def find_fiscal_month(vocabulary: Vocabulary) -> int:
@@ -298,44 +308,47 @@ def compare_words(one: str, other: str) -> float:
 
 def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex) -> Iterator[Link]:
     """Link values of the data; a first name followed by a last name of the same table is one link."""
-    found: list[list[Link]] = []
-    for at in range(len(tokens)):
-        # Values of a column that the same words name are one link: "No Show" and "no-show".
-        groups: dict[tuple[int, Target], list[Link]] = {}
-        for end, entry, difference in values.match(tokens, at):
-            target = Target("column", entry.table, entry.column)
-            strength = value_score(tokens, at, end, difference, is_kind=index.column_of(target).sorts_rows)
-            if strength > 0:
-                link = Link(at, end, "value", strength, target=target, value=entry.value)
-                groups.setdefault((end, target), []).append(link)
-        found.append([link for same in groups.values() for link in same])
-        for same in groups.values():
-            best = max(same, key=lambda link: link.score)
-            spellings = tuple(dict.fromkeys(link.value for link in same)) if len(same) > 1 else ()
-            yield replace(best, spellings=spellings)
-    for first in (link for links in found for link in links):
-        for last in found[first.end] if first.end < len(tokens) else ():
-            label, columns = index.tables[first.target.table].label, {first.target.column, last.target.column}
-            if first.target.table == last.target.table and len(label) == 2 and columns == set(label):
-                yield replace(first, end=last.end, score=1.0, second=last.target, second_value=last.value)
+    found = [match_values(tokens, at, index, values) for at in range(len(tokens))]
+    for links in found:
+        for first in links:
+            yield first
+            label, table = index.tables[first.target.table].label, first.target.table
+            for last in found[first.end] if len(label) == 2 and first.end < len(tokens) else ():
+                if last.target.table == table and {first.target.column, last.target.column} == set(label):
+                    yield replace(first, end=last.end, score=1.0, second=last.target, second_value=last.value)
+
+
+def match_values(tokens: Sequence[Token], at: int, index: SchemaIndex, values: ValueIndex) -> list[Link]:
+    """Return the values that begin here. Values of a column that the same words name are one link: "No Show" and
+    "no-show"."""
+    groups: dict[tuple[int, Target], list[Link]] = {}
+    for end, entry, difference in values.match(tokens, at):
+        target = Target("column", entry.table, entry.column)
+        strength = value_score(tokens, at, end, difference, is_kind=index.column_of(target).sorts_rows)
+        if strength > 0:
+            link = Link(at, end, "value", strength, target=target, value=entry.value)
+            groups.setdefault((end, target), []).append(link)
+    best = [(max(same, key=lambda link: link.score), same) for same in groups.values()]
+    return [replace(link, spellings=tuple(dict.fromkeys(each.value for each in same))) for link, same in best]
 
 
 def link_words_of_values(tokens: Sequence[Token], found: Sequence[Link], values: ValueIndex) -> Iterator[Link]:
-    """Link a word that nothing explains to the values that end with it: "croissants" to "Butter Croissant"."""
+    """Link a word that nothing explains to the values that end with it: "croissants" to "Butter Croissant". The word
+    before it may begin the value: "Dr Bevan"."""
     explained = cover(link for link in found if link.kind in NAMING)
     for at, token in enumerate(tokens):
-        if at in explained or len(token.lower) < PREFIX - 1 or is_operator(token):
-            continue
-        first = tokens[at - 1].lower + " " if at and not token.mark else ""
-        for (table, column), same in values.last.get(token.stem, {}).items():
-            # The word before it may begin the value: "Dr Bevan".
-            begun = [each for each in same if first and each.lower().startswith(first)]
-            named = tuple(dict.fromkeys(begun or same))
-            if len(begun or same) <= MOST_SPELLINGS:
-                score = WORD_OF_VALUE + (0.1 if token.is_capital else 0.0) + (0.1 if begun else 0.0)
-                target = Target("column", table, column)
-                start = at - 1 if begun else at
-                yield Link(start, at + 1, "value", score, target=target, value=named[0], spellings=named)
+        is_word = at not in explained and len(token.lower) >= PREFIX - 1 and not is_operator(token)
+        for (table, column), same in values.last.get(token.stem, {}).items() if is_word else ():
+            named, is_begun = list_begun(tokens[at - 1].lower if at and not token.mark else "", same)
+            score = WORD_OF_VALUE + 0.1 * token.is_capital + 0.1 * is_begun
+            link = Link(at - is_begun, at + 1, "value", score, target=Target("column", table, column), value=named[0])
+            yield from [replace(link, spellings=named)] if len(named) <= MOST_SPELLINGS else []
+
+
+def list_begun(first: str, values: Sequence[str]) -> tuple[tuple[str, ...], bool]:
+    """Return the values that begin with a word and whether there are any; without them, all values."""
+    begun = [each for each in values if first and each.lower().startswith(first + " ")]
+    return tuple(dict.fromkeys(begun or values)), bool(begun)
 
 
 def value_score(tokens: Sequence[Token], at: int, end: int, difference: float, *, is_kind: bool) -> float:
@@ -369,20 +382,24 @@ def link_numbers(tokens: Sequence[Token]) -> Iterator[Link]:
 
 
 def link_operators(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:
-    """Link operators, but none inside a longer one: "least" in "at least". And words for roles of keys."""
+    """Link operators, but none inside a longer one ("least" in "at least"), and words for roles of keys."""
     found: list[Link] = []
     for start, end, stems in spans(tokens, longest_operator()):
-        if any(token.quote or token.is_letter for token in tokens[start:end]):
-            continue
-        operators = [each for each in find_operators(tokens[start:end]) if each.kind != "glue" or end > start + 1]
-        found += [Link(start, end, "operator", operator=operator) for operator in operators]
-        if end < len(tokens) and tokens[end].lower == "first":  # "biggest first", "oldest first"
-            orders = [Operator("order", each.value) for each in operators if each.kind in RANKING]
-            found += [Link(start, end + 1, "operator", operator=operator) for operator in orders]
-        roles = load_concepts().get(stems, frozenset()) & index.roles
-        found += [Link(start, end, "role", value=each) for each in roles]
-    longer = [cover([link]) for link in found if link.kind == "operator"]
-    yield from (link for link in found if not any(cover([link]) < each for each in longer))
+        words = tokens[start:end]
+        if not any(token.quote or token.is_letter for token in words):
+            found += [Link(start, end, "operator", operator=operator) for operator in list_operators(words)]
+            roles = load_concepts().get(stems, frozenset()) & index.roles
+            found += [Link(start, end, "role", value=each) for each in roles]
+    longest = [cover([link]) for link in found if link.kind == "operator"]
+    yield from (link for link in found if not any(map(cover([link]).__lt__, longest)))
+
+
+def list_operators(words: Sequence[Token]) -> Iterator[Operator]:
+    """Yield the operators that words name together; "biggest first" is an order."""
+    yield from (each for each in find_operators(words) if each.kind != "glue" or len(words) > 1)
+    if words[-1].lower == "first":
+        ranking = (each for each in find_operators(words[:-1]) if each.kind in RANKING)
+        yield from (Operator("order", each.value) for each in ranking)
 
 
 def link_misspelt(tokens: Sequence[Token], found: Sequence[Link], index: SchemaIndex) -> Iterator[Link]:
@@ -409,12 +426,11 @@ def link_texts(tokens: Sequence[Token], found: Sequence[Link]) -> Iterator[Link]
     """Link quotations and capitalised runs as plain texts, for "contains" and for values that nobody knows."""
     valued = cover(link for link in found if link.kind in VALUES and link.score >= GOOD)
     start = 0
-    while start < len(tokens):
-        end = start + 1
+    for end in range(1, len(tokens) + 1):
         first = tokens[start]
-        while end < len(tokens) and is_same_run(first, tokens[end]):
-            end += 1
-        if first.quote or (first.is_capital and not set(range(start, end)) <= valued):
+        if end < len(tokens) and is_same_run(first, tokens[end]):
+            continue
+        if first.quote or (first.is_capital and not valued.issuperset(range(start, end))):
             yield Link(start, end, "text", 0.5, text=" ".join(token.text for token in tokens[start:end]))
         start = end
 
@@ -463,11 +479,8 @@ def link_last_rows(linked: Linked) -> Iterator[Link]:
     """Link "they" to the rows of the last answer, if it showed some of the rows only: "top 5 customers by sales"."""
     last, index = linked.last, linked.index
     pronouns = find_pronouns(linked.tokens)
-    if last is None or not pronouns or (last.limit is None and not last.having):
-        return
-    is_grouped = bool(last.metrics or last.groups)
-    table = last.groups[0].of.table if len(last.groups) == 1 else "" if is_grouped else last.subject
-    if not table or (is_grouped and last.groups[0] != Group(Ref(table))):
+    table = find_listed(last) if last and (last.limit is not None or last.having) else ""
+    if last is None or not pronouns or not table:
         return
     label = label_frame(last, index, linked.question)
     with suppress(CannotRender):
@@ -475,6 +488,14 @@ def link_last_rows(linked: Linked) -> Iterator[Link]:
         rows = Filter(Ref(table, name=name), "where", (render_keys(last, index, table),), is_text=False)
         fragment = Frame(table, filters=(rows,))
         yield from (Link(start, end, "definition", fragment=fragment, text=text) for start, end, text in pronouns)
+
+
+def find_listed(frame: Frame) -> str:
+    """Return the table whose rows a frame lists or shows figures of, one in each line."""
+    if not frame.metrics and not frame.groups:
+        return frame.subject
+    tables = [each.of.table for each in frame.groups if each == Group(Ref(each.of.table))]
+    return tables[0] if len(tables) == len(frame.groups) == 1 else ""
 
 
 def find_pronouns(tokens: Sequence[Token]) -> list[tuple[int, int, str]]:
@@ -487,15 +508,19 @@ def link_states(tokens: Sequence[Token], index: SchemaIndex, today: date) -> Ite
     """Link words that say what has become of a row: "unpaid", "outstanding", "open", "overdue"."""
     columns = [column for info in index.tables.values() for column in info.columns.values()]
     for start, end, _ in spans(tokens, 2):
-        words = tokens[start:end]
-        state = next((each.value for each in find_operators(words) if each.kind == "state"), "")
-        is_lack = not state and len(words) == 1 and words[0].lower.startswith("un")  # "unpaid" rows lack "paid"
-        lacks = stem_word(words[0].lower[2:]) if is_lack else ""
+        state, lacks = read_state(tokens[start:end])
+        link = Link(start, end, "definition", STATE if state and state != "owed" else 1.0,
+                    text=" ".join(each.text for each in tokens[start:end]))  # fmt: skip
         for column in columns if state or lacks else ():
             if found := find_state(column, state, lacks, index, today):
-                score = 1.0 if lacks or state == "owed" else STATE
-                text = " ".join(each.text for each in words)
-                yield Link(start, end, "definition", score, fragment=found, text=text)
+                yield replace(link, fragment=found)
+
+
+def read_state(words: Sequence[Token]) -> tuple[str, str]:
+    """Return the state that words name, or the stem of what is lacking: "unpaid" rows lack "paid"."""
+    state = next((each.value for each in find_operators(words) if each.kind == "state"), "")
+    is_lack = len(words) == 1 and words[0].lower.startswith("un") and not state
+    return state, stem_word(words[0].lower[2:]) if is_lack else ""
 
 
 def find_state(column: ColumnInfo, state: str, lacks: str, index: SchemaIndex, today: date) -> Frame | None:
@@ -528,32 +553,39 @@ def find_deadline(column: ColumnInfo, index: SchemaIndex, today: date) -> Frame 
 
 def word_links(start: int, end: int, word: Word, linked: Linked) -> Iterator[Link]:
     """A name of something in the schema links to it; a condition or a meaning becomes a definition."""
-    # A module, because definitions.py composes, and composing needs links.
-    from recollect.apps.ask.interpret import definitions
-
-    tier, index = TIERS[word.tier], linked.index
-    text = " ".join(token.text for token in linked.tokens[start:end])
-    table = find_table(word.table, index)
-    if word.target:
-        for target in named_targets(word.target, index):
+    tier, text = TIERS[word.tier], " ".join(token.text for token in linked.tokens[start:end])
+    if word.target or word.expression:
+        for target in taught_targets(word, linked.index):
             yield Link(start, end, target.kind, 1.0, tier, target, text=text)
         return
-    if word.expression:
-        is_column = index.column(table, word.expression) is not NO_COLUMN
-        expression = draft.quote_name(word.expression) if is_column else word.expression
-        figure = Target("measure", table, "", expression, word.aggregate)
-        yield from [Link(start, end, "measure", 1.0, tier, figure, text=text)] if table else []
-        return
+    table = find_table(word.table, linked.index)
     if word.condition:
         condition = Filter(Ref(table, name=text), "where", (word.condition,), is_text=False)
         fragments = [(Frame(table, filters=(condition,)), 1.0)] if table else []
     else:
-        fragments = definitions.read_meaning(word, linked) if word.meaning else []
+        fragments = read_meaning(word, linked) if word.meaning else []
     for fragment, score in fragments:
         yield Link(start, end, "definition", score, tier, fragment=fragment, text=text)
     if word.meaning and not fragments:
         # Keeps columns of the same name away: a taught meaning is never replaced silently.
         yield Link(start, end, "definition", 0.0, tier, text=text)
+
+
+def taught_targets(word: Word, index: SchemaIndex) -> list[Target]:
+    """Return what a taught name or expression stands for; nothing if its table is unknown."""
+    table = find_table(word.table, index)
+    if word.target or not table:
+        return named_targets(word.target, index) if word.target else []
+    is_column = index.column(table, word.expression) is not NO_COLUMN
+    expression = draft.quote_name(word.expression) if is_column else word.expression
+    return [Target("measure", table, "", expression, word.aggregate)]
+
+
+def read_meaning(word: Word, linked: Linked) -> list[tuple[Frame, float]]:
+    # definitions.py composes, and composing needs links.
+    from recollect.apps.ask.interpret import definitions
+
+    return definitions.read_meaning(word, linked)
 
 
 def find_table(name: str, index: SchemaIndex) -> str:

@@ -6,6 +6,8 @@ a date, or a column with the meaning of its adjective.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from recollect.apps.ask.interpret.frame import Group, Metric, Order, Ref
 from recollect.apps.ask.interpret.state import Fact
 from recollect.apps.ask.interpret.words import find_operators
@@ -13,37 +15,34 @@ from recollect.apps.ask.interpret.work import Work, make_ref
 
 
 def add_orders(work: Work) -> None:
-    state = work.state
     limit = next((fact.number for fact in work.facts("limit")), None)
     for fact in work.facts("superlative", "order"):
         if fact.kind == "superlative":
             work.set_limit(fact.number or limit)
-        if fact.aggregate:
-            rank_groups(work, fact)
-        else:
-            order_rows(work, fact)
+        ORDERS[fact.kind, bool(fact.aggregate)](work, fact)
     if work.order:
         return
-    if state.superlative or state.order:
-        order_by_what_is_there(work, state.superlative or state.order)
-        work.note("left_over", not work.order)
-    if state.superlative and work.order:
-        work.set_limit(state.limit or limit)
-    elif limit and not state.superlative:
+    if work.state.ordering:
+        order_by_what_is_there(work, limit)
+    elif limit:
         work.limit = limit
         work.note("left_over", 0.5)
 
 
 def order_rows(work: Work, fact: Fact) -> None:
-    """Order the rows by a column, and show it where a superlative shows nothing else; figures by the figure of it."""
+    """Order by a figure or by a column."""
     ref = make_ref(fact.target, work.index)
-    figures = [n for n, metric in enumerate(work.metrics) if metric.of == ref] if fact.kind == "order" else []
+    figures = [n for n, metric in enumerate(work.metrics) if metric.of == ref]
     if figures:
         work.order.append(Order("metric", figures[0], fact.is_descending))
     elif ref.column or ref.expression:
         work.order.append(Order("column", is_descending=fact.is_descending, of=ref))
-    if fact.kind == "order":
-        return
+
+
+def rank_rows(work: Work, fact: Fact) -> None:
+    """Keep the first rows by a column, and show it where nothing else is shown."""
+    ref = make_ref(fact.target, work.index)
+    work.order.append(Order("column", is_descending=fact.is_descending, of=ref))
     if work.metrics:
         work.note("left_over")
     elif not work.columns and not work.named_entities and not work.linked.asks_who:
@@ -66,7 +65,14 @@ def rank_groups(work: Work, fact: Fact) -> None:
         work.groups.append(Group(ref))
         metric = Metric("count", Ref(ref.table))
     group_shown(work, metric)
-    # What is ranked within each group that was asked for: the rows that were named, else the columns.
+    group_ranked(work)
+    work.note("ranked_nothing", not work.groups and not work.facts("grain"))
+    work.metrics = [metric, *(each for each in work.metrics if each != metric)]
+    work.order.append(Order("metric", 0, fact.is_descending))
+
+
+def group_ranked(work: Work) -> None:
+    """Add what is ranked within each group that was asked for: the rows that were named, else the columns."""
     named = [make_ref(fact.target, work.index) for fact in work.named_entities]
     ranked = [each for each in named if each not in work.refs("group")][:1] or work.columns
     if work.ranks_within:
@@ -74,9 +80,6 @@ def rank_groups(work: Work, fact: Fact) -> None:
         work.columns = []
     elif ranked or work.facts("grain"):
         work.note("ranked_across", any(asks_each(work, fact) for fact in work.facts("group")))
-    work.note("ranked_nothing", not work.groups and not work.facts("grain"))
-    work.metrics = [metric, *(each for each in work.metrics if each != metric)]
-    work.order.append(Order("metric", 0, fact.is_descending))
 
 
 def asks_each(work: Work, fact: Fact) -> bool:
@@ -96,22 +99,29 @@ def group_shown(work: Work, metric: Metric) -> None:
         work.groups, work.columns = [Group(ref) for ref in work.columns], []
 
 
-def order_by_what_is_there(work: Work, how: str) -> None:
+def order_by_what_is_there(work: Work, limit: int | None) -> None:
     """`the best month`, `oldest first`: order by the figure, by the date, by a column of the adjective's concept, and
     in a plain order by what is shown."""
-    direction, _, concept = how.partition(":")
-    is_descending, is_plain = direction in ("desc", "last"), not work.state.superlative
+    direction, _, concept = work.state.ordering.partition(":")
+    is_descending, is_plain = work.state.is_descending, not work.state.superlative
     if work.metrics and (is_plain or work.groups or work.facts("grain")):
         work.order.append(Order("metric", 0, is_descending))
     elif direction in ("last", "first"):
-        info = work.index.tables[work.subject]
-        if info.main_moment:
-            work.note("superlative_guessed", 0.3 if len(info.moments) == 1 else 1.0)
-            work.order.append(Order("column", is_descending=is_descending, of=Ref(work.subject, info.main_moment)))
+        order_by_date(work, is_descending)
     elif concept:
         order_by_concept(work, concept, is_descending)
     elif is_plain:
         order_by_shown(work, is_descending)
+    work.note("left_over", not work.order)
+    if work.order and not is_plain:
+        work.set_limit(work.state.limit or limit)
+
+
+def order_by_date(work: Work, is_descending: bool) -> None:
+    info = work.index.tables[work.subject]
+    if info.main_moment:
+        work.note("superlative_guessed", 0.3 if len(info.moments) == 1 else 1.0)
+        work.order.append(Order("column", is_descending=is_descending, of=Ref(work.subject, info.main_moment)))
 
 
 def order_by_concept(work: Work, concept: str, is_descending: bool) -> None:
@@ -136,3 +146,9 @@ def order_by_shown(work: Work, is_descending: bool) -> None:
     labels = [Ref(work.subject, name) for name in work.index.tables[work.subject].label]
     shown = [ref for ref in (*work.columns[:1], *labels) if ref.column]
     work.order += [Order("column", is_descending=is_descending, of=ref) for ref in shown[:1]]
+
+
+ORDERS: dict[tuple[str, bool], Callable[[Work, Fact], None]] = {
+    ("superlative", True): rank_groups, ("superlative", False): rank_rows,
+    ("order", True): rank_groups, ("order", False): order_rows,
+}  # fmt: skip

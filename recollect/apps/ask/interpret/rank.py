@@ -41,7 +41,6 @@ WEIGHTS: Mapping[str, float] = {
     "count_then_column": -0.8,
     "ranked_nothing": -2.0,
     "measure_listed": -2.0,
-    "price_summed": -0.6,
     "flag_shown": -1.0,
     "flag_elsewhere": -1.5,
     "second_figure": -1.5,
@@ -49,15 +48,15 @@ WEIGHTS: Mapping[str, float] = {
     "named_figure": 1.5,  # the model calls a figure so
     "counted_figure": -1.0,
     "number_out_of_range": -2.5,
-    "single_rows": -0.8,  # "spent over 1000" is about all that was spent
     "period_split": -1.0,
     "number_for_period": -2.0,  # "revenue in 2024" is no revenue of 2024
     "number_on_text": -3.0,
     "key_compared": -1.7,
     "key_as_measure": -1.8,
     "text_as_measure": -2.5,
-    "superlative_as_aggregate": -0.4,
     "superlative_of_text": -1.5,
+    "superlative_as_aggregate": -0.4,
+    "price_summed": -0.6,
     "superlative_guessed": -1.4,
     "figure_guessed": -1.0,
     "moment_guessed": -0.2,
@@ -69,8 +68,6 @@ WEIGHTS: Mapping[str, float] = {
     "group_by_measure": -1.5,
     "ranked_across": -2.0,  # the groups, although something else was to be ranked in each of them
     "repeated_rows": -1.5,
-    "counted_one": -1.0,
-    "counted_by_name": -1.5,  # how many rows there are of a single one
     "group_by_row": -2.0,  # a figure of each single row
     "default_aggregate": -0.2,
     # position
@@ -94,7 +91,6 @@ WEIGHTS: Mapping[str, float] = {
     "plain_beside_aggregate": -1.4,
     "aggregate_grouped_by_entity": -0.2,
     "both_matched": 3.0,
-    "both_unasked": -2.5,
     "year_column": 0.4,
     "parallel_guessed": -0.6,
     "definition_missed": -6.0,

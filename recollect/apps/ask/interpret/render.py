@@ -150,8 +150,7 @@ def build_query(frame: Frame, index: SchemaIndex, keys_of: str = "") -> exp.Sele
     shown, keys = grouped_columns(frame, query) if is_grouped else (listed_columns(frame, query), [])
     metrics = [metric_expression(metric, query) for metric in frame.metrics]
     orders = [order_expression(order, frame, metrics, query) for order in frame.order]
-    if not orders and metrics and frame.groups:
-        orders = default_order(frame, shown, metrics)
+    orders = orders or default_order(frame, shown, metrics)
     havings = [having_expression(each, query) for each in frame.having]
     query.wheres += where_expressions(frame, query)
     for metric, made in zip(frame.metrics, metrics, strict=True):
@@ -166,6 +165,8 @@ def build_query(frame: Frame, index: SchemaIndex, keys_of: str = "") -> exp.Sele
 
 def default_order(frame: Frame, shown: Sequence[exp.Expr], metrics: Sequence[exp.Expr]) -> list[exp.Ordered]:
     """Order figures as people read them: by time and other groups as shown, and a single group by its figure."""
+    if not metrics or not frame.groups:
+        return []
     if len(frame.groups) == 1 and not frame.groups[0].grain:
         return [exp.Ordered(this=metrics[0].copy(), desc=True, nulls_first=False)]
     return [exp.Ordered(this=each.unalias().copy(), nulls_first=True) for each in shown]
@@ -185,16 +186,21 @@ def keep_rows(select: exp.Select, frame: Frame, orders: list[exp.Ordered], query
         return keep_first_of_each(select, frame, orders, query)
     if orders and frame.with_ties:
         return keep_places(select, frame.limit or 1, exp.Window(this=exp.Rank(), order=exp.Order(expressions=orders)))
+    if orders:
+        select = show_orders(select, orders).order_by(*orders, copy=False)
+    return select.limit(frame.limit, copy=False) if frame.limit is not None else select
+
+
+def show_orders(select: exp.Select, orders: list[exp.Ordered]) -> exp.Select:
+    """DISTINCT can only be ordered by what is shown: group by the shown columns instead."""
     shown = [each.unalias() for each in select.selects]
     hidden = [order for order in orders if order.this not in shown]
-    if hidden and select.args.get("distinct"):
-        # DISTINCT can only be ordered by what is shown: group by the shown columns instead.
-        select.set("distinct", None)
-        select = select.group_by(*shown, copy=False)
-        for order in hidden:
-            order.set("this", (exp.Max if order.args.get("desc") else exp.Min)(this=order.this))
-    select = select.order_by(*orders, copy=False) if orders else select
-    return select.limit(frame.limit, copy=False) if frame.limit is not None else select
+    if not hidden or not select.args.get("distinct"):
+        return select
+    select.set("distinct", None)
+    for order in hidden:
+        order.set("this", (exp.Max if order.args.get("desc") else exp.Min)(this=order.this))
+    return select.group_by(*shown, copy=False)
 
 
 def keep_first_of_each(select: exp.Select, frame: Frame, orders: list[exp.Ordered], query: Query) -> exp.Select:
@@ -343,18 +349,21 @@ def listed_columns(frame: Frame, query: Query) -> list[exp.Expr]:
     about, and a few others. Rows without a name are shown with the names of the rows that they belong to."""
     if frame.columns:
         return shown_columns(frame.columns, query)
-    table, index = frame.subject, query.index
-    asked = [ref for ref in frame.refs() if ref.table == table and ref.column and not ref.via]
-    shown = shown_columns(row_refs(table, index, asked), query)
-    joins = [] if index.tables[table].label or table != query.base else index.model.joins
-    parents = [
-        each.to for each in joins
-        if each.table == table != each.to and index.tables[each.to].label and not index.joins.parallel(table, each.to)
-    ]  # fmt: skip
+    asked = [ref for ref in frame.refs() if ref.table == frame.subject and ref.column and not ref.via]
+    shown = shown_columns(row_refs(frame.subject, query.index, asked), query)
     query.is_optional = True
-    shown[1:1] = shown_columns([Ref(parent) for parent in parents[:MAX_PARENTS]], query)
+    shown[1:1] = shown_columns([Ref(parent) for parent in find_parents(frame.subject, query)], query)
     query.is_optional = False
     return shown
+
+
+def find_parents(table: str, query: Query) -> list[str]:
+    """Return the tables that a row without a name of its own belongs to, if they have names."""
+    tables, joins = query.index.tables, query.index.joins
+    if tables[table].label or table != query.base:
+        return []
+    parents = [each.to for each in query.index.model.joins if each.table == table != each.to and tables[each.to].label]
+    return [parent for parent in parents if not joins.parallel(table, parent)][:MAX_PARENTS]
 
 
 def row_refs(table: str, index: SchemaIndex, asked: Sequence[Ref] = ()) -> tuple[Ref, ...]:
@@ -400,13 +409,7 @@ def compute(metric: Metric, made: exp.Expr, frame: Frame, query: Query) -> exp.E
     if metric.compute == "share":
         return percentage(made, exp.Window(this=exp.Sum(this=made.copy())), query)
     if metric.compute == "growth":
-        moments = [group_expressions(each, query)[0] for each in frame.groups if each.grain]
-        others = [part for each in frame.groups if not each.grain for part in group_expressions(each, query)]
-        if not moments:
-            raise CannotRender("growth needs a period to group by")
-        # The figure of the period before, within each of the other groups.
-        order = exp.Order(expressions=[exp.Ordered(this=moments[0])])
-        before = exp.Window(this=exp.Lag(this=made.copy()), partition_by=others, order=order)
+        before = find_before(made, frame, query)
         return percentage(made - before, nonzero(before), query)
     if metric.compute == "rate":
         conditions = [condition_expression(each, query) for each in part.filters]
@@ -416,6 +419,16 @@ def compute(metric: Metric, made: exp.Expr, frame: Frame, query: Query) -> exp.E
         later, earlier = (sum_where(period_expression(each, query), metric, query) for each in part.periods)
         return percentage(later - earlier, nonzero(earlier), query)
     return made
+
+
+def find_before(made: exp.Expr, frame: Frame, query: Query) -> exp.Expr:
+    """Return the figure of the period before, within each of the other groups."""
+    moments = [group_expressions(each, query)[0] for each in frame.groups if each.grain]
+    others = [part for each in frame.groups if not each.grain for part in group_expressions(each, query)]
+    if not moments:
+        raise CannotRender("growth needs a period to group by")
+    order = exp.Order(expressions=[exp.Ordered(this=moments[0])])
+    return exp.Window(this=exp.Lag(this=made.copy()), partition_by=others, order=order)
 
 
 def sum_where(condition: exp.Expr, metric: Metric, query: Query) -> exp.Expr:

@@ -5,6 +5,7 @@ Everything is derived from names, types, keys and values; `SchemaIndex.build` ca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recollect.apps.ask.interpret.frame import Filter, Ref
@@ -34,16 +35,16 @@ FEW_COLUMNS = 3
 def rate_figure(measure: Measure, index: SchemaIndex) -> float:
     """Return how likely a measure is what people call revenue; 0 if it is no amount of money."""
     info, rating = index.tables[measure.table], rate_names(measure)
-    is_below = any(index.tables[join.to].main_moment for join in index.model.joins if join.table == info.name)
-    is_price = rating <= RATINGS["price"]
-    is_listed = rating == RATINGS["price"] and bool(info.label)
-    if is_listed or not (info.main_moment or (is_below and not is_price)):
-        rating -= UNDATED  # a list price
+    parents = [join.to for join in index.model.joins if join.table == info.name]
+    is_dated = rating > RATINGS["price"] and any(index.tables[parent].main_moment for parent in parents)
+    deductions = NAMED_ROWS * bool(info.label)
+    if (info.label and rating == RATINGS["price"]) or not (info.main_moment or is_dated):
+        deductions += UNDATED  # a list price
     elif not info.main_moment:
-        rating -= BELOW
+        deductions += BELOW
     if is_people(measure.table, index):
-        rating -= OF_PEOPLE  # what a customer is worth is no sale
-    return max(0.0, rating - (NAMED_ROWS if info.label else 0.0))
+        deductions += OF_PEOPLE  # what a customer is worth is no sale
+    return max(0.0, rating - deductions)
 
 
 def is_factor(measure: Measure, index: SchemaIndex) -> bool:
@@ -57,25 +58,35 @@ def is_factor(measure: Measure, index: SchemaIndex) -> bool:
 def rate_names(measure: Measure) -> float:
     """Return how well the names of a measure say that it is an amount that comes in."""
     parts = [word for name in measure.names for part in name.split() for word in split_name(part)]
-    words = [stem_word(word) for word in parts if not word.endswith("ing")]  # a rating is no rate
-    concepts = {concept for word in words for concept in load_concepts().get((word,), ())}
-    rating = max((RATINGS[each] for each in concepts & set(RATINGS)), default=0.0)
-    paid = split_name(measure.expression)
-    is_cost = "cost" in paid and "price" not in paid and (rating == RATINGS["price"] or "*" in measure.expression)
-    is_outgoing = not NOT_INCOME.isdisjoint(words) or is_cost
-    return min(rating or OUTGOING, OUTGOING) if is_outgoing else rating
+    words = {stem_word(word) for word in parts if not word.endswith("ing")}  # a rating is no rate
+    concepts = frozenset[str]().union(*(load_concepts().get((word,), frozenset()) for word in words))
+    rating = max((RATINGS[each] for each in concepts.intersection(RATINGS)), default=0.0)
+    if words & NOT_INCOME or is_cost(measure, rating):
+        return min(rating or OUTGOING, OUTGOING)
+    return rating
+
+
+def is_cost(measure: Measure, rating: float) -> bool:
+    """Whether a measure is what rows cost, not what they bring in."""
+    words = split_name(measure.expression)
+    is_single = rating == RATINGS["price"] or "*" in measure.expression
+    return is_single and "cost" in words and "price" not in words
 
 
 def find_void_rows(table: str, index: SchemaIndex) -> Filter | None:
     """Return the condition that leaves out rows that were cancelled; None if no column says so."""
     kinds = [join.to for join in index.model.joins if join.table == table and is_kind(join.to, index)]
     for place in (table, *kinds):
-        known = index.catalog.table(place)
-        for column in filter(sorts_rows, known.columns if known else ()):
+        for column in list_columns(place, index):
             void = tuple(each for each in column.values if stem_word(each.strip().casefold()) in VOID)
-            if void and len(void) < len(column.values):
+            if void and sorts_rows(column) and len(void) < len(column.values):
                 return Filter(Ref(place, column.name), "!=" if len(void) == 1 else "not in", void)
     return None
+
+
+def list_columns(table: str, index: SchemaIndex) -> Sequence[Column]:
+    known = index.catalog.table(table)
+    return known.columns if known else ()
 
 
 def sorts_rows(column: Column) -> bool:

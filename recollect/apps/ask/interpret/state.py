@@ -40,6 +40,11 @@ class Fact:
     fragment: Frame | None = None
 
     @property
+    def is_main_entity(self) -> bool:
+        """Whether it names rows outside of conditions."""
+        return self.kind == "entity" and not self.in_where
+
+    @property
     def is_equal_number(self) -> bool:
         return self.kind == "filter" and self.op == "=" and not self.is_text
 
@@ -93,6 +98,20 @@ class State:
     def values(self) -> tuple[str, ...]:
         """The numbers that wait, as texts without superfluous decimals."""
         return tuple(map(write_number, self.numbers))
+
+    @property
+    def compares_number(self) -> bool:
+        """Whether a comparison with a number waits, not one with the average."""
+        return self.compare not in ("", "> average", "< average")
+
+    @property
+    def ordering(self) -> str:
+        """The superlative or the order that waits for what it is about."""
+        return self.superlative or self.order
+
+    @property
+    def is_descending(self) -> bool:
+        return self.ordering.startswith(("desc", "last"))
 
     @property
     def left_over(self) -> int:

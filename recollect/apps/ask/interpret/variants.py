@@ -45,11 +45,14 @@ def definition_variants(frame: Frame, work: Work) -> Iterator[Variant]:
 
 
 def without_void_rows(frame: Frame, work: Work) -> Frame:
-    """Leave out cancelled rows where amounts are added up and the question says nothing about them."""
-    void = find_void_rows(base_table(frame, work.index), work.index) if adds_up_amounts(frame, work.index) else None
+    """Leave out cancelled rows where amounts are added up and the question says nothing about them. The rows of a table
+    without a date are void with the dated rows that they belong to."""
+    index, base = work.index, base_table(frame, work.index)
+    parents = [join.to for join in index.model.joins if join.table == base and not index.tables[base].main_moment]
+    void = next((index.void[each] for each in (base, *parents) if each in index.void), None)
     asked = {(fact.target.table, fact.target.column) for fact in work.state.facts}
     asked |= {(each.of.table, each.of.column) for each in frame.filters}
-    if void is None or (void.of.table, void.of.column) in asked:
+    if void is None or (void.of.table, void.of.column) in asked or not adds_up_amounts(frame, index):
         return frame
     return replace(frame, filters=(*frame.filters, replace(void, is_default=True)))
 
@@ -60,25 +63,25 @@ def adds_up_amounts(frame: Frame, index: SchemaIndex) -> bool:
     return bool(summed) and all((ref.table, ref.column, ref.expression) in amounts for ref in summed)
 
 
-def find_void_rows(table: str, index: SchemaIndex) -> Filter | None:
-    """Return the condition that leaves out the cancelled rows of a table, or of the dated rows that it belongs to."""
-    is_dated = bool(index.tables[table].main_moment)
-    parents = [] if is_dated else [join.to for join in index.model.joins if join.table == table]
-    return next((index.void[each] for each in (table, *parents) if each in index.void), None)
-
-
 def with_other_moment(frame: Frame, work: Work) -> Frame:
     """Return the frame by another date of the same rows, where the question does not say which is meant."""
     used = [*(each.of for each in frame.periods), *(each.of for each in frame.groups if each.grain)]
-    for old in used[:1]:
-        info = work.index.tables[old.table]
-        if len(info.moments) > 1 and old.column == work.guessed_moment:
-            new = replace(old, column=info.moments[1])
-            return replace(
-                frame, periods=tuple(replace(each, of=new) if each.of == old else each for each in frame.periods),
-                groups=tuple(replace(each, of=new) if each.of == old else each for each in frame.groups),
-            )  # fmt: skip
-    return frame
+    moments = work.index.tables[used[0].table].moments if used else ()
+    if len(moments) < 2 or used[0].column != work.guessed_moment:
+        return frame
+    return map_refs(frame, lambda ref: replace(ref, column=moments[1]) if ref == used[0] else ref)
+
+
+def map_refs(frame: Frame, move: Callable[[Ref], Ref]) -> Frame:
+    """Return the frame with other places for what it shows, groups by and asks of its rows."""
+    return replace(
+        frame,
+        groups=tuple(replace(each, of=move(each.of)) for each in frame.groups),
+        columns=tuple(map(move, frame.columns)),
+        filters=tuple(replace(each, of=move(each.of)) for each in frame.filters),
+        periods=tuple(replace(each, of=move(each.of)) for each in frame.periods),
+        order=tuple(replace(each, of=move(each.of)) if each.of else each for each in frame.order),
+    )
 
 
 # Several values of one column ----------------------------------------------------------------------------------------
@@ -92,11 +95,10 @@ def value_variants(frame: Frame, work: Work) -> Iterator[Variant]:
         yield replace(frame, filters=join_alternatives(frame.filters, work)), []
         return
     yield replace(frame, filters=merge_by_column(frame.filters)), []
-    is_either = any(fact.junction == "or" for _, fact in work.filters)
-    if count == 2 and not is_either and not frame.metrics:
-        found = [each for each in frame.filters if each.of == ref]
-        is_asked = bool(work.facts("both")) or is_contradiction(found)
-        yield split_both(frame, ref, found), [("both_matched" if is_asked else "both_unasked", 1.0)]
+    found = [each for each in frame.filters if each.of == ref]
+    is_asked = bool(work.facts("both")) or is_contradiction(found)
+    if is_asked and count == 2 and not frame.metrics:
+        yield split_both(frame, ref, found), [("both_matched", 1.0)]
 
 
 def is_contradiction(filters: Sequence[Filter]) -> bool:
@@ -119,13 +121,11 @@ def merge_by_column(filters: Sequence[Filter]) -> tuple[Filter, ...]:
     for n, each in enumerate(filters):
         key = (each.of, LISTED[each.op], each.is_text) if each.op in LISTED else (n,)
         groups.setdefault(key, []).append(each)
-    return tuple(map(merge_values, groups.values()))
-
-
-def merge_values(filters: Sequence[Filter]) -> Filter:
-    values = tuple(dict.fromkeys(value for each in filters for value in each.values))
-    is_single = len(filters) == 1 or len(values) == 1
-    return filters[0] if is_single else replace(filters[0], op=LISTED[filters[0].op], values=values)
+    merged = []
+    for first, *others in groups.values():
+        values = tuple(dict.fromkeys(value for each in (first, *others) for value in each.values))
+        merged.append(replace(first, op=LISTED[first.op], values=values) if others and len(values) > 1 else first)
+    return tuple(merged)
 
 
 def split_both(frame: Frame, ref: Ref, found: Sequence[Filter]) -> Frame:
@@ -175,16 +175,13 @@ def add_existence(
 ) -> tuple[Existence, ...]:
     """Add conditions to the existence condition on the same rows, or a new one."""
     on_way = {step.target for step in index.joins.path(base, new.table) or ()}
+    columns = {each.of for each in new.filters}
     for n, each in enumerate(existence if not new.is_negated else ()):
         is_related = each.table in on_way or index.joins.belongs(each.table, new.table)
-        if is_related and each.on is None and filtered(each).isdisjoint(filtered(new)):
+        if is_related and each.on is None and columns.isdisjoint(inner.of for inner in each.filters):
             joined = replace(each, filters=each.filters + new.filters, periods=each.periods + new.periods)
             return (*existence[:n], joined, *existence[n + 1 :])
     return (*existence, new)
-
-
-def filtered(existence: Existence) -> set[Ref]:
-    return {each.of for each in existence.filters}
 
 
 def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
@@ -200,10 +197,10 @@ def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
         yield replace(frame, columns=shown), [("parent_shown", 1.0), ("table_unused", missed)]
     if reached:
         existence = tuple(Existence(each.table, via=each.via) for each in reached.values())
-        above = sum(joins.belongs(base, each.table, each.via) for each in reached.values())
+        mentioned = ("existence_of_mention", float(len(reached) - len(parents)))
         missed = float(len({each.table for each in unused}) - len(reached))
-        features = [("existence_of_mention", float(len(reached) - above)), ("existence_of_parent", float(above))]
-        yield replace(frame, existence=(*frame.existence, *existence)), [*features, ("table_unused", missed)]
+        features = [mentioned, ("existence_of_parent", float(len(parents))), ("table_unused", missed)]
+        yield replace(frame, existence=(*frame.existence, *existence)), features
     yield frame, [("table_unused", float(len(unused)))]
 
 
@@ -242,18 +239,9 @@ def find_parallel_keys(frame: Frame, index: SchemaIndex) -> tuple[str, list[str]
 
 
 def with_via(frame: Frame, table: str, via: tuple[str, ...]) -> Frame:
-    def move(ref: Ref) -> Ref:
-        return replace(ref, via=via) if ref.table == table and not ref.via else ref
-
-    return replace(
-        frame,
-        groups=tuple(replace(each, of=move(each.of)) for each in frame.groups),
-        columns=tuple(map(move, frame.columns)),
-        filters=tuple(replace(each, of=move(each.of)) for each in frame.filters),
-        periods=tuple(replace(each, of=move(each.of)) for each in frame.periods),
-        existence=tuple(replace(each, via=via) if each.table == table else each for each in frame.existence),
-        order=tuple(replace(each, of=move(each.of)) if each.of else each for each in frame.order),
-    )
+    moved = map_refs(frame, lambda ref: replace(ref, via=via) if ref.table == table and not ref.via else ref)
+    existence = tuple(replace(each, via=via) if each.table == table else each for each in frame.existence)
+    return replace(moved, existence=existence)
 
 
 # Shape ---------------------------------------------------------------------------------------------------------------
@@ -280,9 +268,8 @@ def is_grouped_by_row(frame: Frame, base: str, work: Work) -> bool:
     """Whether the figure is one of each single row, or counts the one row that it belongs to."""
     info = work.index.tables[base]
     names = ("", *info.label, *info.key) if len(info.key) == 1 else ("",)
-    rows = [each.of for each in frame.groups if not each.grain]
-    is_single = any(ref.table == base and ref.column in names for ref in rows)
-    return bool(frame.metrics) and (is_single or counts_parents(frame, rows, work.index))
+    rows = [each.of for each in frame.groups if not each.grain] if frame.metrics else []
+    return counts_parents(frame, rows, work.index) or any(ref.table == base and ref.column in names for ref in rows)
 
 
 def counts_parents(frame: Frame, rows: Sequence[Ref], index: SchemaIndex) -> bool:
@@ -304,38 +291,25 @@ def repeats_rows(frame: Frame, base: str, work: Work) -> bool:
     return all(work.index.joins.is_below(base, table) for table in shown)
 
 
-def counts_named_rows(frame: Frame, base: str, work: Work) -> bool:
-    """Whether rows are counted that a condition names one by one."""
-    own = {Ref(base, name) for name in work.index.tables[base].label}
-    is_count = any(metric.aggregate == "count" for metric in frame.metrics[:1])
-    return is_count and any(each.of in own and each.op == "=" for each in frame.filters)
-
-
-def count_single_rows(frame: Frame, base: str, work: Work) -> int:
-    """Return how many conditions compare a figure of single rows below the subject, not of all of them together."""
-    inner = [each for existence in frame.existence for each in existence.filters if each.op[0] in "<>"]
-    return sum(bool(each.of.expression) or work.index.column_of(each.of).role == "measure" for each in inner)
-
-
 def count_strays(frame: Frame, base: str, work: Work) -> int:
-    """Return how many columns are taken from a table that nobody named, although a named one has the same column."""
+    """Return how many columns are taken from a table that nobody named, although a named one has the same column. A
+    text is a value of some tables only."""
+    filters = (*frame.filters, *(inner for each in frame.existence for inner in each.filters))
+    places: list[tuple[Ref, set[str]]] = [(each.of, find_owners(each, work)) for each in filters]
+    places += [(ref, set(work.index.tables)) for ref in (*frame.shown, *(each.of for each in frame.metrics))]
     named = named_tables(work)
     strays = 0
-    filters = (*frame.filters, *(inner for each in frame.existence for inner in each.filters))
-    compared = ((each.of, find_owners(each, work)) for each in filters)
-    shown = ((ref, None) for ref in (*frame.shown, *(metric.of for metric in frame.metrics)))
-    for ref, owners in (*shown, *compared):
+    for ref, owners in places:
         on_way = {step.source for step in work.index.joins.path(base, ref.table) or ()}
         nearer = on_way if ref.table in named else on_way | named
-        nearer = nearer if owners is None else nearer & owners
-        strays += has_twin(ref, nearer - {ref.table}, work.index)
+        strays += has_twin(ref, (nearer & owners) - {ref.table}, work.index)
     return strays
 
 
-def find_owners(condition: Filter, work: Work) -> set[str] | None:
-    """Return the tables in which the words of a text condition are a value; None if the condition is about numbers."""
+def find_owners(condition: Filter, work: Work) -> set[str]:
+    """Return the tables in which the words of a condition are a value; numbers may be in any table."""
     if not condition.is_text:
-        return None
+        return set(work.index.tables)
     links = (link for links in work.linked.links for link in links if link.kind == "value")
     return {link.target.table for link in links if link.value in condition.values}
 
@@ -361,7 +335,6 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 
 
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
-    "join": count_joins, "other_owner": count_strays, "default_label": shows_label,
+    "join": count_joins, "other_owner": count_strays, "default_label": shows_label, "price_summed": sums_prices,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
-    "single_rows": count_single_rows, "price_summed": sums_prices, "counted_by_name": counts_named_rows,
 }  # fmt: skip

@@ -154,8 +154,8 @@ def is_abbreviation(short: str, word: str) -> bool:
     if word.startswith(short):
         return left > 1 or word.endswith("e")
     letters = iter(word)
-    is_inside = all(letter in letters for letter in short)
-    return is_inside and left > 1 and (not set(short[1:]) & VOWELS or short[:3] == word[:3])
+    has_few_vowels = VOWELS.isdisjoint(short[1:]) or short[:3] == word[:3]
+    return left > 1 and has_few_vowels and all(letter in letters for letter in short)
 
 
 @cache

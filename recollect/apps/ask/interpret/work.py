@@ -103,9 +103,19 @@ class Work:
         return base_table(self.frame(), self.index)
 
     @property
+    def is_table(self) -> bool:
+        """Whether it is a figure for each group so far."""
+        return bool(self.metrics and self.groups)
+
+    @property
+    def is_extreme(self) -> bool:
+        """Whether it is the lowest or the highest value so far."""
+        return not self.groups and [each.aggregate for each in self.metrics] in (["min"], ["max"])
+
+    @property
     def named_entities(self) -> list[Fact]:
         """The tables that were named outside of conditions."""
-        return [fact for fact in self.facts("entity") if not fact.in_where]
+        return [fact for fact in self.state.facts if fact.is_main_entity]
 
     def set_limit(self, number: int | None) -> None:
         """Keep so many rows; without a number, as many as before, several if the question asks for them, or the first
