@@ -86,8 +86,8 @@ def judge_match(sentence: Sentence, rule: Rule, match: re.Match[str], book: Rule
     start, end = trim_value(sentence.text, match.span("value"), book)
     value = sentence.said[start:end]
     # "Loyal means those with five orders" points at the rows that the term describes.
-    is_pointing = not rule.defines and compile_pattern(book.pointing).match(sentence.text, match.start("value"), end)
-    reason = "vague" if is_pointing else find_refusal(value, rule, book)
+    points = not rule.defines and compile_pattern(book.pointing).match(sentence.text, match.start("value"), end)
+    reason = "vague" if points else find_refusal(value, rule, book)
     if reason:
         return Rejection(reason, match[0].strip())
     category, key = name_fact(rule, match, value, book)
