@@ -1,11 +1,12 @@
 """Changes of mind: which earlier statement a later message replaces or ends. Pure; recall marks outdated turns with it,
 and learning ends memories.
 
-A message is read once: its sentences without questions and hypotheses, whom they are about, and a few signs of change.
-A message about other people changes nothing. The rest are compared by a weighted sum of signs: what the message says of
-a change, what both have in common, whether another earlier statement has more in common with it, and, if there is a
-question, how relevant both are to it. The weights were fitted on stories in which a value changes and on dialogues in
-which nothing does (bench/fit_answers.py); that of `edits` is set by hand.
+A message is read once: its sentences without questions and hypotheses, whom they are about, and a few signs of
+change. A message about other people changes nothing. The rest are compared by a weighted sum of signs: what the
+message says of a change, what both have in common, whether another earlier statement has more in common with it, and,
+if there is a question, how relevant both are to it and whether both are of its matter (matters.py). The weights were
+fitted on stories in which a value changes and on dialogues in which nothing does (bench/fit_answers.py); that of
+`edits` is set by hand.
 """
 
 from __future__ import annotations
