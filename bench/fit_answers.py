@@ -12,6 +12,7 @@ import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from bench.dialogues import list_spellings
 from bench.stories import find_value, open_chat, read_stories, tell_story
 from recollect.apps.chat.answers import select_statements
 from recollect.apps.chat.assistant import FALLBACK, LIMITS
-from recollect.learning.changes import Signs, Vectors, compare_all, place_messages
+from recollect.learning.changes import WEIGHTS, Signs, Vectors, compare_all, place_messages, read_statements
 from recollect.learning.rules import rulebooks
 from recollect.providers.local import LocalEmbedder
 from recollect.recall.answer_ranking import (
@@ -32,6 +33,7 @@ from recollect.recall.answer_ranking import (
     list_words,
     rate_relevance,
     read_confidence,
+    spell_question,
 )
 from recollect.recall.word_lists import ASKS_PAST
 from recollect.values.query import Hit, Query, Recall
@@ -44,7 +46,7 @@ COLUMNS = [PLACES[name] for name in RANKING]
 EMBEDDER = LocalEmbedder()
 LEAST_RELEVANCE = 0.4  # of a message to the question, if it may be its answer
 SIGNS = Signs.__slots__
-ASKED_SIGNS = ("asked", "covered", "typed", "earlier", "later")  # need a question
+NOT_FITTED = ("asked", "edits", "numbers", "times")  # set by hand, or for learning alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,10 @@ def build_case(file: str, is_update: bool, question: dict[str, Any], recall: Rec
     values = question["current"] if is_update else question["answer"]
     right = np.array([float(find_value(hit.text, values) is not None) for hit in hits])
     stale = np.array([float(find_value(hit.text, question.get("stale", ())) is not None) for hit in hits])
-    words = list({word for hit in recall.hits for word in list_words(hit.text)})
-    vectors = dict(zip(words, EMBEDDER.embed_now(words), strict=True))
+    words = {word for hit in recall.hits for word in list_words(hit.text)}
+    said = {each.text for hit in recall.hits for each in read_statements(hit.text)}
+    texts = [*words, *said, spell_question(recall)]
+    vectors = dict(zip(texts, EMBEDDER.embed_now(texts), strict=True))
     return Case(file, is_update, question, hits, recall, vectors, features, right, stale * (1 - right))
 
 
@@ -147,7 +151,8 @@ def collect_pairs(cases: Sequence[Case]) -> tuple[Floats, Floats]:
         told = sorted((hit for hit in case.recall.hits if hit.turn.role == "user"), key=get_order)
         texts, relevance = [hit.text for hit in told], rate_relevance(case.recall, told)
         old, new = list_values(case.question)
-        for pair in (pair for pairs in compare_all(place_messages(texts, relevance), case.vectors) for pair in pairs):
+        asked = spell_question(case.recall)
+        for pair in chain(*compare_all(place_messages(texts, relevance), case.vectors, asked)):
             by = texts[pair.later.place]
             is_change = find_value(by, new or old) is not None and find_value(pair.statement.text, new) is None
             rows.append(astuple(pair.signs))
@@ -165,17 +170,13 @@ def list_values(question: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[st
 
 
 def fit_change(cases: Sequence[Case]) -> Floats:
-    """Return weights and a bias: first of the signs without a question, then of those that need one."""
+    """Return weights and a bias of the signs that are used with a question; that of `edits` is set by hand."""
     rows, labels = collect_pairs(cases)
-    alone = [place for place, name in enumerate(SIGNS) if name not in ASKED_SIGNS]
-    base = fit_logistic(rows[:, alone], labels)
-    total = rows[:, alone] @ base[:-1] + base[-1]
-    asked = [place for place, name in enumerate(SIGNS) if name in ASKED_SIGNS and name != "asked"]
-    near = rows[:, SIGNS.index("earlier")] >= LEAST_RELEVANCE
-    more = fit_logistic(rows[near][:, asked], labels[near], offset=total[near])
+    edits = SIGNS.index("edits")
+    fitted = [place for place, name in enumerate(SIGNS) if name not in NOT_FITTED]
+    found = fit_logistic(rows[:, fitted], labels, offset=WEIGHTS.edits * rows[:, edits])
     weights = np.zeros(len(SIGNS) + 1)
-    weights[alone], weights[-1] = base[:-1], base[-1]
-    weights[asked], weights[SIGNS.index("asked")] = more[:-1], more[-1]
+    weights[fitted], weights[edits], weights[-1] = found[:-1], WEIGHTS.edits, found[-1]
     return weights
 
 

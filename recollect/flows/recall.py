@@ -18,9 +18,15 @@ from recollect.flows.dependencies import Dependencies
 from recollect.flows.maintain import write_chapters
 from recollect.flows.request_log import build_request_row
 from recollect.learning.asked_keys import find_asked_keys
-from recollect.learning.changes import find_outdated
+from recollect.learning.changes import find_outdated, read_statements
 from recollect.learning.rules import rulebooks
-from recollect.recall.answer_ranking import add_similarity, list_question_words, list_words, rate_relevance
+from recollect.recall.answer_ranking import (
+    add_similarity,
+    list_question_words,
+    list_words,
+    rate_relevance,
+    spell_question,
+)
 from recollect.recall.fuse import Candidates, Fused, Weights, fuse, select_chapters
 from recollect.recall.memory_ranking import LEAST, rank_episodes, score_memories, select_relevant
 from recollect.recall.pack import pack
@@ -234,7 +240,8 @@ async def mark_outdated(deps: Dependencies, recall: Recall, query: Query) -> Rec
     said = [hit for hit in recall.hits[:MOST_COMPARED] if hit.turn.role == "user" and hit.turn.at is not None]
     said.sort(key=lambda hit: (hit.turn.at, hit.turn.index))
     found: dict[str, list[Outdated]] = {}
-    for change in find_outdated([hit.text for hit in said], rate_relevance(recall, said), vectors):
+    relevance = rate_relevance(recall, said)
+    for change in find_outdated([hit.text for hit in said], relevance, vectors, spell_question(recall)):
         mark = Outdated(change.statement, said[change.by].source, round(change.probability, 4))
         found.setdefault(said[change.message].source, []).append(mark)
     marked = [replace(hit, outdated=tuple(found.get(hit.source, ()))) for hit in recall.hits]
@@ -243,13 +250,15 @@ async def mark_outdated(deps: Dependencies, recall: Recall, query: Query) -> Rec
 
 
 async def load_vectors(deps: Dependencies, recall: Recall) -> dict[str, NDArray[Any]] | None:
-    """Return the vectors of all words, if a local embedder has them."""
+    """Return the vectors of all words, of the question and of all statements, if a local embedder has them."""
     embedder = deps.embedding.embedder
     if embedder is None or not embedder.is_local:
         return None
-    words = list({*list_question_words(recall), *(word for hit in recall.hits for word in list_words(hit.text))})
-    vectors = await deps.embedding.embed_for_comparison(words)
-    return None if vectors is None else dict(zip(words, vectors, strict=True))
+    words = {*list_question_words(recall), *(word for hit in recall.hits for word in list_words(hit.text))}
+    said = [hit.text for hit in recall.hits if hit.turn.role == "user"]
+    texts = list(words.union([spell_question(recall)], (each.text for text in said for each in read_statements(text))))
+    vectors = await deps.embedding.embed_for_comparison(texts)
+    return None if vectors is None else dict(zip(texts, vectors, strict=True))
 
 
 def drop_unmatched(hits: Sequence[Hit], matching: int) -> list[Hit]:

@@ -1,11 +1,12 @@
 """Changes of mind: which earlier statement a later message replaces or ends. Pure; recall marks outdated turns with it,
 and learning ends memories.
 
-A message is read once: its sentences without questions and hypotheses, whom they are about, and a few signs of change.
-A message about other people changes nothing. The rest are compared by a weighted sum of signs: what the message says of
-a change, what both have in common, whether another earlier statement has more in common with it, and, if there is a
-question, how relevant both are to it. The weights were fitted on stories in which a value changes and on dialogues in
-which nothing does (bench/fit_answers.py); that of `edits` is set by hand.
+A message is read once: its sentences without questions and hypotheses, whom they are about, and a few signs of
+change. A message about other people changes nothing. The rest are compared by a weighted sum of signs: what the
+message says of a change, what both have in common, whether another earlier statement has more in common with it, and,
+if there is a question, how relevant both are to it and whether both are of its matter (matters.py). The weights were
+fitted on stories in which a value changes and on dialogues in which nothing does (bench/fit_answers.py); that of
+`edits` is set by hand.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from recollect.learning.extract import APOSTROPHES
 from recollect.learning.gates import blank_spans, find_quoted_spans, find_text_reason, gate_clauses
+from recollect.learning.matters import project
 from recollect.learning.rulebook import Rulebook, compile_pattern
 from recollect.learning.rules import rulebooks
 from recollect.learning.similarity import get_gist
@@ -42,13 +44,14 @@ NOT_SAID = frozenset(("question", "role play", "joke", "small talk"))  # reasons
 NOT_NOW = frozenset(("hypothetical", "denied", "past"))  # of clauses that change nothing
 CUES = ("ends", "changes", "corrects", "happened")
 MOST_CHARS = 2_000  # of a message that is compared
-LIKELY = 0.12  # probability from which a statement may be outdated
+LIKELY = 0.08  # probability from which a statement may be outdated
 AS_LIKELY = 0.5  # of the highest probability: of several such changes of one statement the last holds
 SURELY = 0.6  # probability from which a statement ends
 NAMED = 0.5  # share of the words of a memory that a message must name to end it
 SOON = 3  # messages: how far back one corrects, or speaks of somebody without a name
 MOST_EDITED = 4  # words that say what is right
 UNLIKE = 0.25  # usual similarity of two words
+USUAL_MATTER = 0.2  # of a statement and a question that are relevant to each other
 NEAREST = 2  # words of a statement that are most similar to a message
 NAMES = re.compile(r"(?<=\s)[A-Z][\w'&-]*(?: (?:& )?[A-Z][\w'-]*)*")
 # Words that two statements may share without being about the same matter.
@@ -65,36 +68,33 @@ CJK_COMMON = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What speaks for a change; the first five are signs of the later message alone, the last five need a question."""
+    """What speaks for a change; the first four are signs of the later message alone, the last five need a question."""
 
     ends: float  # says that something ended
     changes: float  # or began, or is new
     corrects: float  # or was wrong
     happened: float  # reports an event
-    negated: float
     overlap: float = 0.0  # of the words of both, rare ones more
     numbers: float = 0.0  # both have one
     times: float = 0.0  # both have one
     soon: float = 0.0  # it corrects something, and follows closely
     edits: float = 0.0  # it corrects something, names nothing that it is about, and follows at once
-    similar: float = 0.0  # similarity of the nearest words of the statement to those of the message
-    ahead: float = 0.0  # above that of any statement of another message
+    ahead: float = 0.0  # how much nearer their words are than those of any statement of another message
     asked: float = 0.0  # there is a question
-    covered: float = 0.0  # words of it that the later one has
+    matter: float = 0.0  # similarity of both to its matter (matters.py), that of the farther one
     typed: float = 0.0  # 1 if both have the type of answer that it asks for, -1 if one has not
     earlier: float = 0.0  # relevance of the statement's message to it
     later: float = 0.0  # and of the later one
 
 
 WEIGHTS = Signs(
-    ends=0.96, changes=2.33, corrects=-0.1, happened=1.3, negated=0.08, overlap=0.1, numbers=0.34, times=0.81,
-    soon=1.89, edits=3.0, similar=1.85, ahead=2.82, asked=-0.85, covered=1.06, typed=0.4, earlier=1.45, later=0.67,
+    ends=1.18, changes=2.41, corrects=-1.46, happened=1.19, overlap=1.36, soon=2.98, edits=2.0, ahead=2.59, matter=5.22,
+    typed=0.47, earlier=1.33, later=0.4,
 )  # fmt: skip
-BIAS = -6.87
+BIAS = -7.51
 # Of learning, which has neither a question nor vectors: only what shares a word is compared.
 WEIGHTS_ALONE = Signs(
-    ends=1.16, changes=2.29, corrects=0.1, happened=0.61, negated=0.1, overlap=0.16, numbers=0.75, times=0.3,
-    soon=1.69, ahead=1.78,
+    ends=1.16, changes=2.29, corrects=0.1, happened=0.61, overlap=0.16, numbers=0.75, times=0.3, soon=1.69, ahead=1.78
 )  # fmt: skip
 BIAS_ALONE = -3.52
 
@@ -108,7 +108,6 @@ class Statement:
     words: frozenset[str]
     now: frozenset[str]
     cues: frozenset[str]
-    negated: bool
     is_past: bool
     has_number: bool
     has_time: bool
@@ -153,7 +152,6 @@ def read_statement(sentence: str, books: Sequence[Rulebook]) -> Statement | None
         words=list_topic_words(blank_cues(said, book)),
         now=list_topic_words(blank_cues(now, book)),
         cues=frozenset(cue for cue in CUES if find(cue, now)),
-        negated=get_gist(now).negated,
         is_past=any("past" in clause.reasons for clause in clauses),
         has_number=bool(find("number", said)),
         has_time=bool(find("time", said)),
@@ -184,7 +182,7 @@ class Message:
     has_number: bool
     has_time: bool
     corrects: bool
-    cues: tuple[float, float, float, float, float]
+    cues: tuple[float, ...]
 
 
 @lru_cache(maxsize=2_000)
@@ -198,13 +196,7 @@ def read_changes(text: str) -> Message:
         has_number=any(each.has_number for each in said),
         has_time=any(each.has_time for each in said),
         corrects="corrects" in cues,
-        cues=(
-            float("ends" in cues),
-            float("changes" in cues),
-            float("corrects" in cues),
-            float("happened" in cues),
-            float(sum(each.negated for each in said) % 2),
-        ),
+        cues=tuple(float(cue in cues) for cue in CUES),
     )
 
 
@@ -248,7 +240,9 @@ class Pair:
     signs: Signs
 
 
-def compare_all(said: Sequence[Said], vectors: Vectors | None = None, since: int = 0) -> list[list[Pair]]:
+def compare_all(
+    said: Sequence[Said], vectors: Vectors | None = None, question: str = "", since: int = 0
+) -> list[list[Pair]]:
     """Return, for each statement, its comparison with each later message, of those from `since` on, that may be about
     the same people."""
     olds = [(one, who, each) for each in said for one, who in zip(each.message.statements, each.about, strict=True)]
@@ -257,11 +251,15 @@ def compare_all(said: Sequence[Said], vectors: Vectors | None = None, since: int
     fits = np.array([[may_change(who, earlier, later) for later in news] for _, who, earlier in olds], bool)
     fits = fits.reshape(similar.shape)
     ahead = measure_lead(np.where(fits, similar, 0.0), [earlier.place for _, _, earlier in olds])
+    matters = rate_matters([one.text for one, _, _ in olds], vectors, question)
+    best = dict[int, float]()
+    for (_, _, earlier), matter in zip(olds, matters, strict=True):
+        best[earlier.place] = max(matter, best.get(earlier.place, -1.0))
 
     def build_pair(old: int, new: int) -> Pair:
-        statement, _, earlier = olds[old]
-        signs = compare(statement, earlier, news[new], similar[old, new], ahead[old, new])
-        return Pair(statement, earlier, news[new], signs)
+        (statement, _, earlier), later = olds[old], news[new]
+        matter = min(matters[old], best[later.place])
+        return Pair(statement, earlier, later, compare(statement, earlier, later, ahead[old, new], matter))
 
     return [[build_pair(old, new) for new in np.flatnonzero(row).tolist()] for old, row in enumerate(fits)]
 
@@ -272,6 +270,14 @@ def may_change(about: frozenset[str], earlier: Said, later: Said) -> bool:
 
 def join_statements(said: Said) -> str:
     return " ".join(each.text for each in said.message.statements)
+
+
+def rate_matters(statements: Sequence[str], vectors: Vectors | None, question: str) -> list[float]:
+    """Return how similar the matter of each statement is to that of a question; as similar as usual without vectors."""
+    if not statements or vectors is None or question not in vectors:
+        return [USUAL_MATTER] * len(statements)
+    asked, told = project(np.array([vectors[question]])), project(np.array([vectors[text] for text in statements]))
+    return (told @ asked[0]).tolist()
 
 
 def measure_similarity(statements: Sequence[str], messages: Sequence[str], vectors: Vectors | None) -> Floats:
@@ -318,25 +324,22 @@ def measure_lead(similar: Floats, places: Sequence[int]) -> Floats:
     return similar - np.where(np.array(places, int)[:, None] == first, second, best.max(axis=0))
 
 
-def compare(old: Statement, earlier: Said, later: Said, similar: float, ahead: float) -> Signs:
+def compare(old: Statement, earlier: Said, later: Said, ahead: float, matter: float) -> Signs:
     """Return the signs that a later message changes a statement of an earlier one."""
     new, first, last = later.message, earlier.relevance, later.relevance
-    has_question = first is not None and last is not None
-    return Signs(
+    signs = Signs(
         *new.cues,
         overlap=measure_overlap(old, later),
         numbers=float(old.has_number and new.has_number),
         times=float(old.has_time and new.has_time),
         soon=float(new.corrects and later.place - earlier.place <= SOON),
         edits=float(earlier.place == later.previous and is_edit(later)),
-        similar=similar,
         ahead=ahead,
-        asked=float(has_question),
-        covered=last.covered if last else 0.0,
-        typed=min(first.typed, last.typed) if first and last else 0.0,
-        earlier=first.score if first else 0.0,
-        later=last.score if last else 0.0,
     )
+    if first is None or last is None:
+        return signs
+    typed = min(first.typed, last.typed)
+    return replace(signs, asked=1.0, matter=matter, typed=typed, earlier=first.score, later=last.score)
 
 
 def is_edit(later: Said) -> bool:
@@ -382,12 +385,12 @@ class Change:
 
 
 def find_outdated(
-    messages: Sequence[str], relevance: Sequence[Relevance] = (), vectors: Vectors | None = None
+    messages: Sequence[str], relevance: Sequence[Relevance] = (), vectors: Vectors | None = None, question: str = ""
 ) -> list[Change]:
     """Return what may be outdated in a user's messages, given in the order they were said; each statement with the
     last message that probably changes it. `relevance` is that of each message to the question; `vectors` are those of
-    all words."""
-    found = [choose_change(pairs) for pairs in compare_all(place_messages(messages, relevance), vectors)]
+    all words, of the question and of all statements."""
+    found = [choose_change(pairs) for pairs in compare_all(place_messages(messages, relevance), vectors, question)]
     return [change for change in found if change is not None]
 
 

@@ -59,6 +59,7 @@ class Features:
 WEIGHTS = Features(covered=1.26, nearby=3.4, ahead=3.76, similar=5.63, typed=1.32, subject=0.4, unheard=0.0)
 CONFIDENT = 0.85  # probability from which a message is given as an answer; below, as the closest there is
 ALL_COVERED, LIKELY = 0.99, 0.3  # share of the words of the question, and probability from which having them is enough
+UNSURE = 0.25  # most of what may answer a question about somebody of whom no message is
 CLOSEST = 0.2  # below, it is not worth showing
 ALL_UNHEARD = 0.99  # share of the question's words
 AS_GOOD = 1.0  # difference from the best total up to which a message answers as well
@@ -114,10 +115,11 @@ def rank_messages(recall: Recall, hits: Sequence[Hit]) -> list[Ranked]:
     wanted = read_wanted(spell_question(recall), find_subjects(recall)[0].names)
     ranked.sort(key=lambda each: -each.total)
     is_about_stranger = bool(wanted.people) and all(each.subject < 1 for each in features)
-    if ranked and not is_about_stranger:
+    if ranked:
         others = [each.total for each in ranked[1:] if not is_change(ranked[0].hit, each.hit)]
         confidence = read_confidence([ranked[0].total, *others], ranked[0].features)
-        ranked[0] = replace(ranked[0], probability=estimate(confidence))
+        most = UNSURE if is_about_stranger else 1.0
+        ranked[0] = replace(ranked[0], probability=min(estimate(confidence), most))
     return ranked
 
 
@@ -148,8 +150,7 @@ def estimate(confidence: Confidence) -> float:
 class Relevance:
     """How relevant a message is to the question."""
 
-    score: float  # 1 as the best of all messages, 0 as the average one, -1 if it is about other people
-    covered: float = 0.0  # share of the question's words that it has
+    score: float  # 1 as the best of all messages, 0 as the average one; -1 at least, and if it is about other people
     typed: float = 0.0  # -1 if it lacks the type of answer that the question asks for
 
 
@@ -163,7 +164,7 @@ def rate_relevance(recall: Recall, hits: Sequence[Hit]) -> list[Relevance]:
     middle = median(totals) if totals else 0.0
     span = max(max(totals, default=0.0) - middle, LEAST_SPAN)
     return [
-        Relevance(score=(total - middle) / span if each.subject >= 0 else -1.0, covered=each.covered, typed=each.typed)
+        Relevance(score=max((total - middle) / span, -1.0) if each.subject >= 0 else -1.0, typed=each.typed)
         for total, each in zip(totals, features, strict=True)
     ]
 

@@ -66,14 +66,14 @@ def test_last_of_several_changes_holds() -> None:
 def test_message_about_other_people_changes_nothing_whatever_its_cues() -> None:
     said = ["My sister works as a vet in Graz", "Sold the Volvo last weekend, got a Kia instead"]
 
-    assert find_outdated(said, [Relevance(1.0, 0.0), Relevance(-1.0, 0.0)]) == []
+    assert find_outdated(said, [Relevance(1.0), Relevance(-1.0)]) == []
 
 
 def test_question_supports_a_message_that_shares_no_word() -> None:
     said = ["I take sertraline 50mg", "the psychiatrist bumped me up, it is 100 now"]
 
     before = find_outdated(said)
-    after = find_outdated(said, [Relevance(1.0, 0.0), Relevance(0.9, 2.0)])
+    after = find_outdated(said, [Relevance(1.0), Relevance(0.9)])
 
     assert after[0].probability > max([LIKELY, *(change.probability for change in before)])
 
@@ -155,6 +155,6 @@ def test_what_did_not_change_ends_nothing() -> None:
     [("We're painting the bathroom green", "Actually, make that teal"), ("周三晚上吃饭", "不对，是周四")],
 )
 def test_a_correction_without_a_subject_changes_what_was_said_last(old: str, new: str) -> None:
-    relevance = [Relevance(1.0, 0.5), Relevance(0.0), Relevance(0.0)]
+    relevance = [Relevance(1.0), Relevance(0.0), Relevance(0.0)]
     assert [change.by for change in find_outdated([old, "why is the sky blue?", new], relevance)] == [2]
     assert find_outdated([old, "My sister has a horse", new], relevance) == []
