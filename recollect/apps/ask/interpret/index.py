@@ -136,9 +136,9 @@ class SchemaIndex:
         index.people = tuple(table for table in index.tables if schema_roles.is_people(table, index))
         refers = Counter(join.table for join in model.joins if join.table in index.tables)
         index.events = tuple(name for name, _ in refers.most_common() if index.tables[name].main_moment)
-        for table in index.tables:
-            if condition := schema_roles.find_void_rows(table, index):
-                index.void[table] = condition
+        for name in index.tables:
+            if condition := schema_roles.find_void_rows(name, index):
+                index.void[name] = condition
         return index
 
     @property
