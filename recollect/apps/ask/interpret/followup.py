@@ -214,6 +214,9 @@ def change_columns(work: Work) -> None:
 
 def change_groups(work: Work) -> None:
     """A new group takes the place of the old ones of its kind, time or other, unless it is added."""
+    if work.state.superlative and work.is_table and not work.facts("group"):
+        # "Which customers bought most": the last figure for each of the rows that are named.
+        replace_facts(work, (), *(replace(fact, kind="group") for fact in work.named_entities[:1]))
     others = [*work.facts("group"), *(work.facts("show") if work.metrics else ())]
     if not others and not work.facts("grain"):
         return

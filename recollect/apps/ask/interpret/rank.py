@@ -55,6 +55,9 @@ WEIGHTS: Mapping[str, float] = {
     "key_as_measure": -1.8,
     "text_as_measure": -2.5,
     "superlative_of_text": -1.5,
+    "both_unasked": -2.5,
+    "counted_by_name": -1.5,  # how many rows there are of a single one
+    "single_rows": -0.8,  # "spent over 1000" is about all that was spent
     "superlative_as_aggregate": -0.4,
     "price_summed": -0.6,
     "superlative_guessed": -1.4,

@@ -96,9 +96,10 @@ def value_variants(frame: Frame, work: Work) -> Iterator[Variant]:
         return
     yield replace(frame, filters=merge_by_column(frame.filters)), []
     found = [each for each in frame.filters if each.of == ref]
-    is_asked = bool(work.facts("both")) or is_contradiction(found)
-    if is_asked and count == 2 and not frame.metrics:
-        yield split_both(frame, ref, found), [("both_matched", 1.0)]
+    is_either = any(fact.junction == "or" for _, fact in work.filters)
+    if count == 2 and not is_either and not frame.metrics:
+        is_asked = bool(work.facts("both")) or is_contradiction(found)
+        yield split_both(frame, ref, found), [("both_matched" if is_asked else "both_unasked", 1.0)]
 
 
 def is_contradiction(filters: Sequence[Filter]) -> bool:
@@ -291,6 +292,19 @@ def repeats_rows(frame: Frame, base: str, work: Work) -> bool:
     return all(work.index.joins.is_below(base, table) for table in shown)
 
 
+def counts_named_rows(frame: Frame, base: str, work: Work) -> bool:
+    """Whether rows are counted that a condition names one by one."""
+    own = {Ref(base, name) for name in work.index.tables[base].label}
+    is_count = any(metric.aggregate == "count" for metric in frame.metrics[:1])
+    return is_count and any(each.of in own and each.op == "=" for each in frame.filters)
+
+
+def count_single_rows(frame: Frame, base: str, work: Work) -> int:
+    """Return how many conditions compare a figure of single rows below the subject, not of all of them together."""
+    inner = [each for existence in frame.existence for each in existence.filters if each.op[0] in "<>"]
+    return sum(bool(each.of.expression) or work.index.column_of(each.of).role == "measure" for each in inner)
+
+
 def count_strays(frame: Frame, base: str, work: Work) -> int:
     """Return how many columns are taken from a table that nobody named, although a named one has the same column. A
     text is a value of some tables only."""
@@ -336,5 +350,6 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
     "join": count_joins, "other_owner": count_strays, "default_label": shows_label, "price_summed": sums_prices,
+    "single_rows": count_single_rows, "counted_by_name": counts_named_rows,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
 }  # fmt: skip
