@@ -42,6 +42,8 @@ def order_rows(work: Work, fact: Fact) -> None:
 def rank_rows(work: Work, fact: Fact) -> None:
     """Keep the first rows by a column, and show it where nothing else is shown."""
     ref = make_ref(fact.target, work.index)
+    # A row has many of what belongs to its parts: none of them is its own.
+    work.note("ranked_by_parts", not work.index.joins.belongs(work.subject, ref.table))
     work.order.append(Order("column", is_descending=fact.is_descending, of=ref))
     if work.metrics:
         work.note("left_over")

@@ -87,6 +87,7 @@ WEIGHTS: Mapping[str, float] = {
     # shape
     "join": -0.4,
     "fan_out_join": -0.6,
+    "ranked_by_parts": -2.0,
     "table_unused": -2.4,
     "existence_of_mention": 0.3,
     "parent_shown": -0.8,
