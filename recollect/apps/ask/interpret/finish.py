@@ -281,6 +281,8 @@ def add_threshold(work: Work) -> int:
     target = find_worth(work)
     if target is None:
         return 0
+    if work.index.best_of_concept("age", work.subject) or work.index.best_of_concept("birth", work.subject):
+        work.guesses.append("amount")  # people over 40 are rather older than that
     if target.per:
         add_having(work, replace(having, target=target, aggregate="sum"))
     else:

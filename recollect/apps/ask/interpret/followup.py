@@ -221,7 +221,9 @@ def change_groups(work: Work) -> None:
     if not others and not work.facts("grain"):
         return
     if has_word(work, REPLACING):
-        work.groups = []
+        # What tells compared periods apart stays: "and by channel instead".
+        compares = any(period.others for period in work.periods) and not work.facts("grain")
+        work.groups = [each for each in work.groups if each.grain and compares]
     elif not is_adding(work):
         work.groups = [each for each in work.groups if bool(each.grain) == bool(others)]
     work.columns = []
