@@ -114,3 +114,15 @@ def test_a_pronoun_means_the_rows_that_a_limit_left(shop: Shop) -> None:
     for question in ("how many of them are from Germany?", "其中有多少来自Germany"):
         assert shop.rows(question, top) == [(1,)]
     assert names(shop.rows("show me their country", top)) <= {"Germany", "France"}
+
+
+def test_number_is_compared_with_what_the_last_rows_are_worth(shop: Shop) -> None:
+    last = shop.best("list the paid orders").frame
+    assert names(shop.rows("only above 60", last)) == {"1", "4"}
+
+
+def test_growth_of_the_last_figures(shop: Shop) -> None:
+    last = shop.best("total amount of orders by year").frame
+    frame = shop.best("growth", last).frame
+    assert [metric.compute for metric in frame.metrics] == ["", "growth"]
+    assert frame.groups == last.groups
