@@ -12,7 +12,6 @@ import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ PLACES = {name: place for place, name in enumerate(Features.__slots__)}
 COLUMNS = [PLACES[name] for name in RANKING]
 EMBEDDER = LocalEmbedder()
 LEAST_RELEVANCE = 0.4  # of a message to the question, if it may be its answer
-SIGNS = Signs.__slots__
+SIGNS = Signs._fields
 NOT_FITTED = ("asked", "edits", "numbers", "times")  # set by hand, or for learning alone
 
 
@@ -152,11 +151,12 @@ def collect_pairs(cases: Sequence[Case]) -> tuple[Floats, Floats]:
         texts, relevance = [hit.text for hit in told], rate_relevance(case.recall, told)
         old, new = list_values(case.question)
         asked = spell_question(case.recall)
-        for pair in chain(*compare_all(place_messages(texts, relevance), case.vectors, asked)):
-            by = texts[pair.later.place]
-            is_change = find_value(by, new or old) is not None and find_value(pair.statement.text, new) is None
-            rows.append(astuple(pair.signs))
-            labels.append(float(is_change and find_value(pair.statement.text, old) is not None))
+        found = compare_all(place_messages(texts, relevance), case.vectors, asked)
+        for one, other in np.argwhere(found.fits):
+            statement, by = found.statements[one][0].text, texts[found.messages[other].place]
+            is_change = find_value(by, new or old) is not None and find_value(statement, new) is None
+            rows.append(found.signs[one, other])
+            labels.append(float(is_change and find_value(statement, old) is not None))
     return np.array(rows), np.array(labels)
 
 

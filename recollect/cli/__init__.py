@@ -5,6 +5,7 @@ stderr (output.py). A verb's module imports the engine only when the verb runs, 
 numpy nor the database driver.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -18,6 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MissingExtra as error:
         sys.stderr.write(f"recollect: {error}\n")
         return 1
+    # Our matrices are small: waking threads costs more than their products. Read when numpy is imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from recollect.cli.app import main as run
 
     return run(arguments)

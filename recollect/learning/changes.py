@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,8 +66,7 @@ CJK_COMMON = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
+class Signs(NamedTuple):
     """What speaks for a change; the first four are signs of the later message alone, the last five need a question."""
 
     ends: float  # says that something ended
@@ -97,6 +96,7 @@ WEIGHTS_ALONE = Signs(
     ends=1.16, changes=2.29, corrects=0.1, happened=0.61, overlap=0.16, numbers=0.75, times=0.3, soon=1.69, ahead=1.78
 )  # fmt: skip
 BIAS_ALONE = -3.52
+OVERLAP = Signs._fields.index("overlap")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,37 +231,100 @@ def place_messages(messages: Sequence[str], relevance: Sequence[Relevance] = ())
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A statement of one message and a later message, with the signs that it changes the statement."""
+class Change:
+    """A statement of one message that a later message replaces or ends."""
 
-    statement: Statement
-    earlier: Said
-    later: Said
-    signs: Signs
+    message: int
+    statement: str
+    by: int
+    probability: float
 
 
-def compare_all(
-    said: Sequence[Said], vectors: Vectors | None = None, question: str = "", since: int = 0
-) -> list[list[Pair]]:
-    """Return, for each statement, its comparison with each later message, of those from `since` on, that may be about
-    the same people."""
-    olds = [(one, who, each) for each in said for one, who in zip(each.message.statements, each.about, strict=True)]
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Each statement, with its message, beside each later message. `fits` says which of these may be about the same
+    people, `signs` what speaks for a change: both have a row for each statement and a column for each message."""
+
+    statements: Sequence[tuple[Statement, Said]]
+    messages: Sequence[Said]
+    fits: NDArray[np.bool_]
+    signs: Floats
+
+    def estimate(self) -> Floats:
+        """Return the probability of each change. Without a question only what shares a word is a change."""
+        is_asked = any(each.relevance for each in self.messages)
+        weights, bias = (WEIGHTS, BIAS) if is_asked else (WEIGHTS_ALONE, BIAS_ALONE)
+        is_compared = self.fits if is_asked else self.fits & (self.signs[..., OVERLAP] > 0)
+        return np.where(is_compared, 1 / (1 + np.exp(-(bias + self.signs @ np.array(weights)))), 0.0)
+
+    def list_changes(self) -> list[Change]:
+        """Return the changes that are likely: of each statement the last of the most probable ones."""
+        found: list[Change] = []
+        for (statement, earlier), row in zip(self.statements, self.estimate(), strict=True):
+            best = row.max(initial=0.0)
+            if best >= LIKELY:
+                last = int(np.flatnonzero(row >= best * AS_LIKELY)[-1])
+                found.append(Change(earlier.place, statement.text, self.messages[last].place, float(row[last])))
+        return found
+
+
+def compare_all(said: Sequence[Said], vectors: Vectors | None = None, question: str = "", since: int = 0) -> Comparison:
+    """Compare each statement with each later message, of those from `since` on."""
+    olds = [(one, each) for each in said for one in each.message.statements]
+    about = [who for each in said for who in each.about]
     news = [later for later in said[since:] if later.message.now]
-    similar = measure_similarity([one.text for one, _, _ in olds], [join_statements(each) for each in news], vectors)
-    fits = np.array([[may_change(who, earlier, later) for later in news] for _, who, earlier in olds], bool)
-    fits = fits.reshape(similar.shape)
-    ahead = measure_lead(np.where(fits, similar, 0.0), [earlier.place for _, _, earlier in olds])
-    matters = rate_matters([one.text for one, _, _ in olds], vectors, question)
+    fits = [[may_change(who, old, new) for new in news] for who, (_, old) in zip(about, olds, strict=True)]
+    shape = len(olds), len(news)
+    found = Comparison(olds, news, np.array(fits, bool).reshape(shape), np.zeros((*shape, len(Signs._fields))))
+    for name, values in (
+        *measure_words(found, vectors),
+        *measure_messages(found),
+        *measure_question(found, vectors, question),
+    ):
+        found.signs[..., Signs._fields.index(name)] = values
+    return found
+
+
+def measure_words(found: Comparison, vectors: Vectors | None) -> Iterator[tuple[str, Floats]]:
+    """Yield the signs of the words that statements and messages have in common."""
+    places = [old.place for _, old in found.statements]
+    texts = [one.text for one, _ in found.statements]
+    similar = measure_similarity(texts, [join_statements(each) for each in found.messages], vectors)
+    yield "ahead", measure_lead(np.where(found.fits, similar, 0.0), places)
+    yield "overlap", measure_overlap(found)
+
+
+def measure_messages(found: Comparison) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the signs of the messages alone, and of where they stand."""
+    ones, news = [one for one, _ in found.statements], [each.message for each in found.messages]
+    cues = np.array([each.cues for each in news], float).reshape(len(news), len(CUES))
+    yield from zip(CUES, cues.T, strict=True)
+    yield "numbers", np.outer([each.has_number for each in ones], [each.has_number for each in news])
+    yield "times", np.outer([each.has_time for each in ones], [each.has_time for each in news])
+    old = np.array([each.place for _, each in found.statements], int)[:, None]
+    new = np.array([each.place for each in found.messages], int)
+    previous = np.array([each.previous for each in found.messages], int)
+    yield "soon", np.array([each.corrects for each in news], bool) & (new - old <= SOON)
+    yield "edits", np.array(list(map(is_edit, found.messages)), bool) & (old == previous)
+
+
+def measure_question(
+    found: Comparison, vectors: Vectors | None, question: str
+) -> Iterator[tuple[str, NDArray[Any] | float]]:
+    """Yield the signs that need a question."""
+    first = [each.relevance for _, each in found.statements if each.relevance]
+    last = [each.relevance for each in found.messages if each.relevance]
+    if not first or not last:
+        return
+    matters = rate_matters([one.text for one, _ in found.statements], vectors, question)
     best = dict[int, float]()
-    for (_, _, earlier), matter in zip(olds, matters, strict=True):
-        best[earlier.place] = max(matter, best.get(earlier.place, -1.0))
-
-    def build_pair(old: int, new: int) -> Pair:
-        (statement, _, earlier), later = olds[old], news[new]
-        matter = min(matters[old], best[later.place])
-        return Pair(statement, earlier, later, compare(statement, earlier, later, ahead[old, new], matter))
-
-    return [[build_pair(old, new) for new in np.flatnonzero(row).tolist()] for old, row in enumerate(fits)]
+    for (_, old), matter in zip(found.statements, matters, strict=True):
+        best[old.place] = max(matter, best.get(old.place, -1.0))
+    yield "asked", 1.0
+    yield "matter", np.minimum.outer(np.array(matters), np.array([best[each.place] for each in found.messages]))
+    yield "typed", np.minimum.outer(np.array([each.typed for each in first]), np.array([each.typed for each in last]))
+    yield "earlier", np.array([each.score for each in first])[:, None]
+    yield "later", np.array([each.score for each in last])
 
 
 def may_change(about: frozenset[str], earlier: Said, later: Said) -> bool:
@@ -277,7 +340,7 @@ def rate_matters(statements: Sequence[str], vectors: Vectors | None, question: s
     if not statements or vectors is None or question not in vectors:
         return [USUAL_MATTER] * len(statements)
     asked, told = project(np.array([vectors[question]])), project(np.array([vectors[text] for text in statements]))
-    return (told @ asked[0]).tolist()
+    return [float(each) for each in told @ asked[0]]
 
 
 def measure_similarity(statements: Sequence[str], messages: Sequence[str], vectors: Vectors | None) -> Floats:
@@ -324,44 +387,23 @@ def measure_lead(similar: Floats, places: Sequence[int]) -> Floats:
     return similar - np.where(np.array(places, int)[:, None] == first, second, best.max(axis=0))
 
 
-def compare(old: Statement, earlier: Said, later: Said, ahead: float, matter: float) -> Signs:
-    """Return the signs that a later message changes a statement of an earlier one."""
-    new, first, last = later.message, earlier.relevance, later.relevance
-    signs = Signs(
-        *new.cues,
-        overlap=measure_overlap(old, later),
-        numbers=float(old.has_number and new.has_number),
-        times=float(old.has_time and new.has_time),
-        soon=float(new.corrects and later.place - earlier.place <= SOON),
-        edits=float(earlier.place == later.previous and is_edit(later)),
-        ahead=ahead,
-    )
-    if first is None or last is None:
-        return signs
-    typed = min(first.typed, last.typed)
-    return replace(signs, asked=1.0, matter=matter, typed=typed, earlier=first.score, later=last.score)
-
-
 def is_edit(later: Said) -> bool:
     """Return whether a message only says what is right instead: "Actually, make that teal"."""
     return later.message.corrects and later.people <= {NOBODY} and len(later.message.now) <= MOST_EDITED
 
 
-def measure_overlap(old: Statement, later: Said) -> float:
-    """Return the share of the words of a statement and a later message that both have, rare ones counting more."""
-    rarity, now = later.rarity, later.message.now
-    shared = sum(rarity[word] for word in old.words & now)
-    whole = sum(rarity[word] for word in old.words) * sum(rarity[word] for word in now)
-    return shared / math.sqrt(whole) if shared else 0.0
+def measure_overlap(found: Comparison) -> Floats:
+    """Return the share of the words of each statement and each message that both have, rare ones counting more."""
+    rarity = found.messages[0].rarity if found.messages else {}
+    weights = np.array(list(rarity.values()))
 
+    def mark(words: Sequence[frozenset[str]]) -> Floats:
+        return np.array([[word in each for word in rarity] for each in words], float).reshape(len(words), len(rarity))
 
-def estimate(signs: Signs) -> float:
-    """Return the probability of a change."""
-    if not signs.asked and not signs.overlap:
-        return 0.0
-    weights, bias = (WEIGHTS, BIAS) if signs.asked else (WEIGHTS_ALONE, BIAS_ALONE)
-    total = sum(getattr(weights, field.name) * getattr(signs, field.name) for field in fields(Signs))
-    return float(1 / (1 + math.exp(-(bias + total))))
+    old, new = mark([one.words for one, _ in found.statements]), mark([each.message.now for each in found.messages])
+    whole = np.sqrt(np.outer(old @ weights, new @ weights))
+    shared: Floats = (old * weights) @ new.T
+    return shared / np.where(whole > 0, whole, 1.0)
 
 
 def is_same_subject(about: frozenset[str], earlier: Said, later: Said) -> bool:
@@ -374,35 +416,13 @@ def is_same_subject(about: frozenset[str], earlier: Said, later: Said) -> bool:
     return USER in later.people or NOBODY in later.people or later.people <= AGENTS
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A statement of one message that a later message replaces or ends."""
-
-    message: int
-    statement: str
-    by: int
-    probability: float
-
-
 def find_outdated(
     messages: Sequence[str], relevance: Sequence[Relevance] = (), vectors: Vectors | None = None, question: str = ""
 ) -> list[Change]:
     """Return what may be outdated in a user's messages, given in the order they were said; each statement with the
     last message that probably changes it. `relevance` is that of each message to the question; `vectors` are those of
     all words, of the question and of all statements."""
-    found = [choose_change(pairs) for pairs in compare_all(place_messages(messages, relevance), vectors, question)]
-    return [change for change in found if change is not None]
-
-
-def choose_change(pairs: Sequence[Pair]) -> Change | None:
-    """Return the last of the most probable changes of a statement by later messages; None if none is likely."""
-    changes = [
-        Change(pair.earlier.place, pair.statement.text, pair.later.place, estimate(pair.signs)) for pair in pairs
-    ]
-    best = max((change.probability for change in changes), default=0.0)
-    if best < LIKELY:
-        return None
-    return [change for change in changes if change.probability >= best * AS_LIKELY][-1]
+    return compare_all(place_messages(messages, relevance), vectors, question).list_changes()
 
 
 def has_change_cue(message: str) -> bool:
@@ -415,7 +435,7 @@ def find_ended(message: str, known: Sequence[Memory]) -> list[Memory]:
     kept as it was said ends as well if the message probably changes it."""
     stated = [memory for memory in known if memory.key == memory.kind and memory.kind != "todo"]
     said = place_messages([*(memory.value for memory in stated), message])
-    changes = filter(None, map(choose_change, compare_all(said, since=len(stated))))
+    changes = compare_all(said, since=len(stated)).list_changes()
     places = sorted({change.message for change in changes if change.probability >= SURELY})
     replaced = [stated[place] for place in places]
     return replaced + [memory for memory in find_named(message, known) if memory not in replaced]
