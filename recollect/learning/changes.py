@@ -182,7 +182,7 @@ class Message:
     has_number: bool
     has_time: bool
     corrects: bool
-    cues: tuple[float, ...]
+    cues: tuple[float, float, float, float]
 
 
 @lru_cache(maxsize=2_000)
@@ -196,7 +196,7 @@ def read_changes(text: str) -> Message:
         has_number=any(each.has_number for each in said),
         has_time=any(each.has_time for each in said),
         corrects="corrects" in cues,
-        cues=tuple(float(cue in cues) for cue in CUES),
+        cues=(float("ends" in cues), float("changes" in cues), float("corrects" in cues), float("happened" in cues)),
     )
 
 
@@ -340,7 +340,7 @@ def rate_matters(statements: Sequence[str], vectors: Vectors | None, question: s
     if not statements or vectors is None or question not in vectors:
         return [USUAL_MATTER] * len(statements)
     asked, told = project(np.array([vectors[question]])), project(np.array([vectors[text] for text in statements]))
-    return [float(each) for each in told @ asked[0]]
+    return [float(similar) for similar in told @ asked[0]]
 
 
 def measure_similarity(statements: Sequence[str], messages: Sequence[str], vectors: Vectors | None) -> Floats:

@@ -31,5 +31,5 @@ def project(vectors: NDArray[Any]) -> Floats:
 
 
 def scale_to_unit(vectors: Floats) -> Floats:
-    scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), NEAREST_TO_ZERO)
-    return scaled
+    unit: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), NEAREST_TO_ZERO)
+    return unit
