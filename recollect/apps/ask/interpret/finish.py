@@ -6,7 +6,7 @@ named, and "both" as one condition or two are separate drafts. STEPS fill the sl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -18,6 +18,7 @@ from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.ordering import add_orders
 from recollect.apps.ask.interpret.rank import score
+from recollect.apps.ask.interpret.render import reaches_all
 from recollect.apps.ask.interpret.state import Fact, State
 from recollect.apps.ask.interpret.variants import spread
 from recollect.apps.ask.interpret.work import Draft, Work, make_ref, negate
@@ -30,15 +31,39 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
     and with what is ranked within each group."""
     for figure in imply_figures(start_work(state, linked)):
         for person in imply_people(start_work(figure.state, linked)):
-            kinds = {fact.kind for fact in person.state.facts}
-            ranks = person.state.superlative or "superlative" in kinds
-            for ranks_within in (True, False) if ranks and "group" in kinds else (False,):
-                work = start_work(person.state, linked)
-                work.ranks_within = ranks_within
-                work.guesses += [person.guess] if person.guess else []
-                work.note("figure_guessed", figure.cost)
-                work.note("person_guessed", person.cost)
-                yield from finish_work(work) if work.subject else ()
+            if (other := replace_figure(start_work(person.state, linked))) is not None:
+                yield from finish_groups(other, linked, [], person.guess)
+            costs = [("figure_guessed", figure.cost), ("person_guessed", person.cost)]
+            yield from finish_groups(person.state, linked, costs, person.guess)
+
+
+def finish_groups(state: State, linked: Linked, costs: Sequence[tuple[str, float]], guess: str) -> Iterator[Draft]:
+    """Yield the frames in which a superlative ranks all groups, or what is within each group."""
+    kinds = {fact.kind for fact in state.facts}
+    ranks = bool(state.superlative) or "superlative" in kinds
+    for ranks_within in (True, False) if ranks and "group" in kinds else (False,):
+        work = start_work(state, linked)
+        work.ranks_within = ranks_within
+        work.guesses += [guess] if guess else []
+        for name, cost in costs:
+            work.note(name, cost)
+        yield from finish_work(work) if work.subject else ()
+
+
+def replace_figure(work: Work) -> State | None:
+    """Return the reading with another figure of money, where the one in the question cannot be split as asked: what was
+    sold of a category is recorded in the order lines, not in the order."""
+    summed = [fact for fact in work.facts("metric", "superlative") if fact.aggregate == "sum"]
+    figures, named = work.index.figures, {fact.target.table for fact in work.named_entities}
+    if len(summed) != 1 or summed[0].target not in figures:
+        return None
+    own = summed[0].target.table
+    parts = (named | work.tables("group", "filter")) - {own}
+    able = next((target for target in figures if reaches_all(target.table, parts, work.index)), None)
+    if able is None or reaches_all(own, parts, work.index):
+        return None
+    facts = tuple(replace(each, target=able) if each == summed[0] else each for each in work.state.facts)
+    return replace(work.state, facts=facts)
 
 
 def start_work(state: State, linked: Linked) -> Work:
