@@ -6,16 +6,15 @@ named, and "both" as one condition or two are separate drafts. STEPS fill the sl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import cast
 
 from recollect.apps.ask.interpret.comparisons import add_comparison, add_compute
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, add_having, find_moment
 from recollect.apps.ask.interpret.frame import Filter, Frame, Grain, Group, Metric, Ref
 from recollect.apps.ask.interpret.implied import CLEAR, imply_figures, imply_people
-from recollect.apps.ask.interpret.index import SchemaIndex, Target
+from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.ordering import add_orders
 from recollect.apps.ask.interpret.rank import score
@@ -32,42 +31,39 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
     and with what is ranked within each group."""
     for figure in imply_figures(start_work(state, linked)):
         for person in imply_people(start_work(figure.state, linked)):
-            for work in list_works(person.state, linked):
-                work.guesses += [person.guess] if person.guess else []
-                work.note("figure_guessed", figure.cost)
-                work.note("person_guessed", person.cost)
-                yield from finish_work(work)
+            if (other := replace_figure(start_work(person.state, linked))) is not None:
+                yield from finish_groups(other, linked, [], person.guess)
+            costs = [("figure_guessed", figure.cost), ("person_guessed", person.cost)]
+            yield from finish_groups(person.state, linked, costs, person.guess)
 
 
-def list_works(state: State, linked: Linked) -> Iterator[Work]:
-    """Yield an empty frame for each figure that is meant, and for each way of ranking."""
-    for each in (state, *replace_figure(start_work(state, linked))):
-        kinds = {fact.kind for fact in each.facts}
-        ranks = each.superlative or "superlative" in kinds
-        for ranks_within in (True, False) if ranks and "group" in kinds else (False,):
-            work = start_work(each, linked)
-            work.ranks_within = ranks_within
-            if work.subject:
-                yield work
+def finish_groups(state: State, linked: Linked, costs: Sequence[tuple[str, float]], guess: str) -> Iterator[Draft]:
+    """Yield the frames in which a superlative ranks all groups, or what is within each group."""
+    kinds = {fact.kind for fact in state.facts}
+    ranks = bool(state.superlative) or "superlative" in kinds
+    for ranks_within in (True, False) if ranks and "group" in kinds else (False,):
+        work = start_work(state, linked)
+        work.ranks_within = ranks_within
+        work.guesses += [guess] if guess else []
+        for name, cost in costs:
+            work.note(name, cost)
+        yield from finish_work(work) if work.subject else ()
 
 
-def replace_figure(work: Work) -> Iterator[State]:
-    """Yield the reading with another figure of money, where the one in the question cannot be split as asked: what was
+def replace_figure(work: Work) -> State | None:
+    """Return the reading with another figure of money, where the one in the question cannot be split as asked: what was
     sold of a category is recorded in the order lines, not in the order."""
-    parts = {fact.target.table for fact in work.named_entities} | work.tables("group", "filter")
     summed = [fact for fact in work.facts("metric", "superlative") if fact.aggregate == "sum"]
-    own = [fact for fact in summed if fact.target in work.index.figures]
-    if len(summed) != 1 or not own or can_split(own[0].target, parts, work.index):
-        return
-    able = (target for target in work.index.figures if can_split(target, parts, work.index))
-    for target in islice(able, 1):
-        facts = (replace(fact, target=target) if fact == own[0] else fact for fact in work.state.facts)
-        yield replace(work.state, facts=tuple(facts))
-
-
-def can_split(figure: Target, parts: Collection[str], index: SchemaIndex) -> bool:
-    """Whether each row of a figure belongs to one row of each of the tables."""
-    return reaches_all(figure.table, [table for table in parts if table != figure.table], index)
+    figures, named = work.index.figures, {fact.target.table for fact in work.named_entities}
+    if len(summed) != 1 or summed[0].target not in figures:
+        return None
+    own = summed[0].target.table
+    parts = (named | work.tables("group", "filter")) - {own}
+    able = next((target for target in figures if reaches_all(target.table, parts, work.index)), None)
+    if able is None or reaches_all(own, parts, work.index):
+        return None
+    facts = tuple(replace(each, target=able) if each == summed[0] else each for each in work.state.facts)
+    return replace(work.state, facts=facts)
 
 
 def start_work(state: State, linked: Linked) -> Work:

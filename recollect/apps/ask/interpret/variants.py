@@ -279,9 +279,10 @@ def counts_parents(frame: Frame, rows: Sequence[Ref], index: SchemaIndex) -> boo
 
 
 def count_fan_outs(frame: Frame, base: str, work: Work) -> int:
-    """Return how many tables of a list multiply its rows."""
+    """Return how many tables of a list multiply its rows; in a follow-up, conditions on related rows count too."""
     shown = set() if frame.metrics else {ref.table for ref in frame.columns}
-    return sum(not work.index.joins.belongs(base, table) for table in shown)
+    related = frame.existence if work.last else ()
+    return sum(not work.index.joins.belongs(base, table) for table in shown) + len(related)
 
 
 def repeats_rows(frame: Frame, base: str, work: Work) -> bool:
