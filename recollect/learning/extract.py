@@ -85,8 +85,9 @@ def judge_match(sentence: Sentence, rule: Rule, match: re.Match[str], book: Rule
         return None
     start, end = trim_value(sentence.text, match.span("value"), book)
     value = sentence.said[start:end]
-    is_pointing = compile_pattern(book.pointing).match(sentence.text, match.start("value"), end)
-    reason = "vague" if is_pointing else find_refusal(value, rule, book)
+    # A meaning may point at the rows that it selects: "loyal means those with more than 5 orders".
+    points = not rule.defines and compile_pattern(book.pointing).match(sentence.text, match.start("value"), end)
+    reason = "vague" if points else find_refusal(value, rule, book)
     if reason:
         return Rejection(reason, match[0].strip())
     category, key = name_fact(rule, match, value, book)
