@@ -85,7 +85,7 @@ def judge_match(sentence: Sentence, rule: Rule, match: re.Match[str], book: Rule
         return None
     start, end = trim_value(sentence.text, match.span("value"), book)
     value = sentence.said[start:end]
-    # "Loyal means those with five orders" points at the rows that the term describes.
+    # A meaning may point at the rows that it selects: "loyal means those with more than 5 orders".
     points = not rule.defines and compile_pattern(book.pointing).match(sentence.text, match.start("value"), end)
     reason = "vague" if points else find_refusal(value, rule, book)
     if reason:
