@@ -232,7 +232,7 @@ def make_signals(groups: Sequence[Candidate]) -> dict[str, float]:
         "support": sum(max(part, 0) for part in parts) - WEIGHTS["named_figure"] * max(0.0, amounts["named_figure"]),
         "left_over": amounts["left_over"],
         "joins": amounts["join"],
-        "conditions": float(best.frame.conditions),
+        "conditions": float(best.frame.asked.conditions),
         "doubts": float(count_doubts(amounts)),
         "default_aggregate": amounts["default_aggregate"],
         "follow_up": max(amounts["follow_cue"], 0.0),

@@ -33,6 +33,8 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
         for person in imply_people(start_work(figure.state, linked)):
             if (other := replace_figure(start_work(person.state, linked))) is not None:
                 yield from finish_groups(other, linked, [], person.guess)
+            if (pieces := count_pieces(start_work(person.state, linked))) is not None:
+                yield from finish_groups(pieces, linked, [("counted_pieces", 1.0)], person.guess)
             costs = [("figure_guessed", figure.cost), ("person_guessed", person.cost)]
             yield from finish_groups(person.state, linked, costs, person.guess)
 
@@ -64,6 +66,24 @@ def replace_figure(work: Work) -> State | None:
         return None
     facts = tuple(replace(each, target=able) if each == summed[0] else each for each in work.state.facts)
     return replace(work.state, facts=facts)
+
+
+def count_pieces(work: Work) -> State | None:
+    """Return the reading of "how many tickets did we sell" as the quantity of what was sold, where rows of money have
+    one: neither the kinds of tickets nor the money is meant."""
+    metrics, index = work.facts("metric"), work.index
+    money = [fact for fact in metrics if fact.aggregate == "sum" and fact.target in index.figures]
+    counted = [fact for fact in metrics if fact.aggregate == "count" and not fact.target.column]
+    asks_number = bool(counted) or any(name == "counted_figure" for name, _ in work.state.features)
+    if len(money) != 1 or len(metrics) != len(money) + len(counted) or not asks_number:
+        return None
+    parts = {fact.target.table for fact in (*work.named_entities, *counted)} | work.tables("group", "filter")
+    tables = (figure.table for figure in index.figures if reaches_all(figure.table, parts, index))
+    for quantity in filter(None, map(index.quantity_of, tables)):
+        facts = (fact for fact in work.state.facts if fact not in counted)
+        sold = tuple(replace(fact, target=quantity) if fact == money[0] else fact for fact in facts)
+        return replace(work.state, facts=sold)
+    return None
 
 
 def start_work(state: State, linked: Linked) -> Work:

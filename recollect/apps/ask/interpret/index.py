@@ -186,6 +186,12 @@ class SchemaIndex:
             if rating >= LEAST_SAID:
                 keep_best(self.by_concept.setdefault("income", {}), target, said)
 
+    def quantity_of(self, table: str) -> Target | None:
+        """Return how many pieces the rows of a table are about."""
+        measures = (each for each in self.model.measures if each.table == table)
+        found = (each for each in measures if draft.QUANTITIES & set(split_name(plain_name(each.expression))))
+        return next(map(self.figure_target, found), None)
+
     def named_figure(self, measure: Measure, name: str) -> Target:
         """Return the target of a measure; one that is named like its rows ("sales") is summed, never listed."""
         is_rows = any(each.table == measure.table and name in each.names for each in self.model.entities)

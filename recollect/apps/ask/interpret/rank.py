@@ -47,6 +47,7 @@ WEIGHTS: Mapping[str, float] = {
     "counted_total": -1.2,  # "total sales" is seldom the number of sales
     "named_figure": 1.5,  # the model calls a figure so
     "counted_figure": -1.0,
+    "counted_pieces": 1.6,  # takes back what a second or a counted figure costs
     "number_out_of_range": -2.5,
     "period_split": -1.0,
     "number_for_period": -2.0,  # "revenue in 2024" is no revenue of 2024

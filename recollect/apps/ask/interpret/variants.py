@@ -58,7 +58,8 @@ def without_void_rows(frame: Frame, work: Work) -> Frame:
 
 
 def adds_up_amounts(frame: Frame, index: SchemaIndex) -> bool:
-    amounts = {(each.table, each.column, each.expression) for each in index.figures}
+    quantities = filter(None, (index.quantity_of(each.table) for each in index.figures))
+    amounts = {(each.table, each.column, each.expression) for each in (*index.figures, *quantities)}
     summed = [each.of for each in frame.metrics if each.aggregate in ("sum", "avg")]
     return bool(summed) and all((ref.table, ref.column, ref.expression) in amounts for ref in summed)
 
