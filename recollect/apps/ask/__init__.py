@@ -14,5 +14,6 @@
     corrections/  what a corrected statement changes, and what that teaches
 
 `teaching.py` has the verbs by which people teach: meanings, corrections, ratings, approved questions. `sample.py` makes
-the sample database, and `sql_text.py` has what several of these do with syntax trees.
+the sample database, `sql_text.py` has what several of these do with syntax trees, and `words.py` reads words and
+numbers.
 """

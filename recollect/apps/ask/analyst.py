@@ -31,7 +31,6 @@ from recollect.apps.ask.candidates.proposals import (
 from recollect.apps.ask.gate import CheckedSql, check_sql
 from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret.definitions import is_question
-from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.llm.agreement import collect_votes, offer_groups, propose_agreement
 from recollect.apps.ask.llm.model_run import ModelRun, find_examples, word_rows, word_schema
 from recollect.apps.ask.llm.schema_prompt import choose_tables, describe_database, fetch_samples, is_about_metadata
@@ -66,6 +65,7 @@ from recollect.apps.ask.teaching import (
     learn_meaning,
     propose_shared_question,
 )
+from recollect.apps.ask.words import stem_phrase
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound, QueryFailed, ReasonerFailed
 from recollect.ports import Reasoner, WindowedReasoner

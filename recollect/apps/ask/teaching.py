@@ -16,7 +16,6 @@ from recollect.apps.ask.interpret import SchemaIndex, Word, link_question
 from recollect.apps.ask.interpret.definitions import find_head, read_meaning
 from recollect.apps.ask.interpret.link import CLEAR, Link, link_names, link_operators, link_values, named_targets
 from recollect.apps.ask.interpret.periods import find_fiscal_start
-from recollect.apps.ask.interpret.words import Token, stem_phrase, tokenize
 from recollect.apps.ask.memories.patterns import Pattern, check_pattern, fill_examples, shape_of
 from recollect.apps.ask.memories.vocabulary import (
     AGGREGATE,
@@ -30,6 +29,7 @@ from recollect.apps.ask.memories.vocabulary import (
 )  # fmt: skip
 from recollect.apps.ask.question import Answer, Choice, Learned, find_category
 from recollect.apps.ask.source_registry import OpenSource
+from recollect.apps.ask.words import Token, stem_phrase, tokenize
 from recollect.errors import InvalidInput
 from recollect.learning.definitions import find_definition, find_definition_in_fact
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson

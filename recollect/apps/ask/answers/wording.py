@@ -19,9 +19,9 @@ from recollect.apps.ask.interpret import Frame
 from recollect.apps.ask.interpret.explain import ENGLISH, Wording, group_words, metric_words, singular
 from recollect.apps.ask.interpret.frame import Ref
 from recollect.apps.ask.interpret.index import SchemaIndex
-from recollect.apps.ask.interpret.words import is_chinese, split_name
 from recollect.apps.ask.question import Assumption, Clarification
 from recollect.apps.ask.sources.running import Rows
+from recollect.apps.ask.words import is_chinese, split_name
 from recollect.values.text import is_cjk, shorten
 
 TEXT_ROWS = 20  # in an answer's text

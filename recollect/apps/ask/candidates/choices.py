@@ -19,9 +19,9 @@ from recollect.apps.ask.interpret import Candidate, SchemaIndex, teaches
 from recollect.apps.ask.interpret.decide import CHOICES
 from recollect.apps.ask.interpret.explain import make_distinct
 from recollect.apps.ask.interpret.index import Target
-from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.memories.patterns import normalize_question
 from recollect.apps.ask.question import Choice, Clarification, find_category
+from recollect.apps.ask.words import stem_phrase
 from recollect.values.scope import Scope, uuid7
 
 MAX_OFFERS = 1_000

@@ -29,11 +29,11 @@ from recollect.apps.ask.interpret import (
 )  # fmt: skip
 from recollect.apps.ask.interpret.decide import result_features
 from recollect.apps.ask.interpret.link import CLEAR, NAMING
-from recollect.apps.ask.interpret.words import find_operators, split_name, stem_phrase, tokenize
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.source_registry import View, run_sql
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source
+from recollect.apps.ask.words import find_operators, split_name, stem_phrase, tokenize
 from recollect.errors import InvalidInput, QueryFailed
 
 log = logging.getLogger("recollect.ask")

@@ -29,7 +29,6 @@ from recollect.apps.ask.interpret import (
 )
 from recollect.apps.ask.interpret.explain import describe_change, label_frame
 from recollect.apps.ask.interpret.link import named_targets
-from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.memories.patterns import fill_pattern, match_pattern, normalize_question, read_pattern
 from recollect.apps.ask.memories.reader import read_question
 from recollect.apps.ask.memories.vocabulary import has_words, list_assumptions
@@ -45,6 +44,7 @@ from recollect.apps.ask.semantic.model import Dimension
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sql_text import find_columns
+from recollect.apps.ask.words import stem_phrase
 from recollect.errors import InvalidInput
 from recollect.values.memory import Memory
 

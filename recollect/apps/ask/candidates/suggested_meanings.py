@@ -16,9 +16,9 @@ from recollect.apps.ask.interpret.explain import plural
 from recollect.apps.ask.interpret.index import TableInfo
 from recollect.apps.ask.interpret.joins import is_many_to_one
 from recollect.apps.ask.interpret.periods import FISCAL_YEAR, is_fiscal_word
-from recollect.apps.ask.interpret.words import Token, split_name, stem_word
 from recollect.apps.ask.question import find_category
 from recollect.apps.ask.semantic.catalog import Column
+from recollect.apps.ask.words import Token, split_name, stem_word
 
 MAX_TRIED = 6
 MAX_SUGGESTED = 3  # meanings of a word that users are known to mean differently

@@ -21,7 +21,7 @@ from operator import itemgetter
 from typing import Any
 
 from recollect.apps.ask.corrections import Change, Correction
-from recollect.apps.ask.interpret.words import split_name, stem_word
+from recollect.apps.ask.words import split_name, stem_word
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import MemoryKind
 from recollect.values.scope import MAX_NAME

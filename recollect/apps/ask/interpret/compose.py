@@ -23,7 +23,7 @@ from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Link, Linked
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import State
-from recollect.apps.ask.interpret.words import find_operators
+from recollect.apps.ask.words import find_operators
 
 WIDTH = 40
 CONTENT = frozenset(("beyond", "state", "arrival"))  # operators that cannot be left out silently

@@ -15,7 +15,7 @@ from recollect.apps.ask.interpret.link import CLEAR, Link, Linked
 from recollect.apps.ask.interpret.operands import is_coordinated, without_shown
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, FactKind, State
-from recollect.apps.ask.interpret.words import find_operators
+from recollect.apps.ask.words import find_operators
 
 STRUCTURE = frozenset(("select", "where", "junction", "follow", "exists", "chart", "glue"))
 BARE_GRAINS = frozenset(("month", "year", "quarter", "week", "day"))

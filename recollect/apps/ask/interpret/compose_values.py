@@ -11,7 +11,7 @@ from recollect.apps.ask.interpret.link import CLEAR, Link, Linked
 from recollect.apps.ask.interpret.operands import is_same_column, span_features, without_shown
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, State, write_number
-from recollect.apps.ask.interpret.words import find_operators
+from recollect.apps.ask.words import find_operators
 
 NEAR_VALUE, NEAR_NUMBER = 4, 6  # words between a column and its value
 CERTAIN = 0.9  # score from which a definition is no guess

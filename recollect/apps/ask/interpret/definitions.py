@@ -11,8 +11,8 @@ from recollect.apps.ask.interpret.index import SchemaIndex
 from recollect.apps.ask.interpret.link import CLEAR, Linked, Vocabulary, Word, find_table, link_names, link_question
 from recollect.apps.ask.interpret.periods import UNITS, until_today
 from recollect.apps.ask.interpret.variants import list_rows
-from recollect.apps.ask.interpret.words import Token, find_operators, tokenize
 from recollect.apps.ask.interpret.work import Draft
+from recollect.apps.ask.words import Token, find_operators, tokenize
 
 WIDTH, MOST = 20, 3
 CLOSE = 0.3  # score by which another reading must be worse

@@ -14,8 +14,8 @@ from importlib.resources import files
 
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Group, Having, Metric, Order, Period, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex
-from recollect.apps.ask.interpret.words import is_chinese, split_name
 from recollect.apps.ask.semantic.model import Dimension, Moment
+from recollect.apps.ask.words import is_chinese, split_name
 
 ROWS: Mapping[str, list[str]] = tomllib.loads((files(__package__) / "titles.toml").read_text(encoding="utf-8"))
 TITLES: Mapping[str, Mapping[str, str]] = {

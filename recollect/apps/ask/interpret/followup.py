@@ -20,8 +20,8 @@ from recollect.apps.ask.interpret.rank import Feature, Features, score
 from recollect.apps.ask.interpret.render import row_refs
 from recollect.apps.ask.interpret.state import Fact
 from recollect.apps.ask.interpret.variants import list_rows, shape_features
-from recollect.apps.ask.interpret.words import Token, find_operators, longest_operator
 from recollect.apps.ask.interpret.work import Draft, Work, make_ref, negate
+from recollect.apps.ask.words import Token, find_operators, longest_operator
 
 WIDTH = 25
 SHORT, MEDIUM = 4, 7  # words of a typical follow-up

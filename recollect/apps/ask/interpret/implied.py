@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.render import reaches_all
 from recollect.apps.ask.interpret.state import Fact, State
-from recollect.apps.ask.interpret.words import stem_word
 from recollect.apps.ask.interpret.work import Work
+from recollect.apps.ask.words import stem_word
 
 MOST, MOST_PEOPLE = 3, 2  # figures and people that are tried
 OWN = 0.5  # rating of an amount that a row is ranked by: a total, not a list price

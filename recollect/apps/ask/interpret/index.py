@@ -16,10 +16,10 @@ from recollect.apps.ask.interpret.frame import Filter, Ref
 from recollect.apps.ask.interpret.joins import JoinGraph, join_name
 from recollect.apps.ask.interpret.misspelling import group_known_words
 from recollect.apps.ask.interpret.values import ValueIndex
-from recollect.apps.ask.interpret.words import Phrase, load_concepts, split_name, stem_phrase, stem_word
-from recollect.apps.ask.semantic import draft  # a module, because draft imports words from this package
+from recollect.apps.ask.semantic import draft
 from recollect.apps.ask.semantic.catalog import Catalog, Column, ColumnType, Table
 from recollect.apps.ask.semantic.model import Dimension, Entity, Join, Measure, Moment, SemanticModel
+from recollect.apps.ask.words import Phrase, load_concepts, split_name, stem_phrase, stem_word
 
 Role = Literal["none", "key", "foreign", "measure", "dimension", "moment"]
 Kind = Literal["entity", "column", "measure"]

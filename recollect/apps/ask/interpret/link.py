@@ -30,7 +30,8 @@ from recollect.apps.ask.interpret.misspelling import respell
 from recollect.apps.ask.interpret.periods import Span, find_fiscal_start, find_periods, is_fiscal_word
 from recollect.apps.ask.interpret.render import CannotRender, render_keys
 from recollect.apps.ask.interpret.values import PLURAL, FoundValue, ValueIndex
-from recollect.apps.ask.interpret.words import (
+from recollect.apps.ask.semantic import draft
+from recollect.apps.ask.words import (
     Operator,
     Phrase,
     Token,
@@ -42,7 +43,6 @@ from recollect.apps.ask.interpret.words import (
     stem_word,
     tokenize,
 )  # fmt: skip
-from recollect.apps.ask.semantic import draft
 
 Tier = Literal["schema", "glossary", "project", "user", "session"]
 TIERS: dict[Tier, int] = {"schema": 0, "glossary": 1, "project": 2, "user": 3, "session": 4}

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from recollect.apps.ask.interpret.values import ValueIndex
-from recollect.apps.ask.interpret.words import Phrase, Token, list_operator_words
+from recollect.apps.ask.words import Phrase, Token, list_operator_words
 from recollect.recall.spelling import count_mistakes, is_misspelling
 from recollect.recall.word_lists import STOP_WORDS
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from recollect.apps.ask.interpret.frame import Group, Metric, Order, Ref
 from recollect.apps.ask.interpret.state import Fact
-from recollect.apps.ask.interpret.words import find_operators
 from recollect.apps.ask.interpret.work import Work, make_ref
+from recollect.apps.ask.words import find_operators
 
 
 def add_orders(work: Work) -> None:

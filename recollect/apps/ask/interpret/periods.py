@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal
 
-from recollect.apps.ask.interpret.words import HAN, Token, read_number, tokenize
+from recollect.apps.ask.words import HAN, Token, read_number, tokenize
 
 Unit = Literal["day", "week", "month", "quarter", "half", "year"]
 MONTHS = {

@@ -18,8 +18,8 @@ from recollect.apps.ask.interpret.link import DefaultFilter, Linked, find_table
 from recollect.apps.ask.interpret.periods import find_periods
 from recollect.apps.ask.interpret.rank import Feature, Features, score
 from recollect.apps.ask.interpret.render import CannotRender, base_table, render_frame
-from recollect.apps.ask.interpret.words import tokenize
 from recollect.apps.ask.interpret.work import Draft
+from recollect.apps.ask.words import tokenize
 
 RUN = 10  # candidates worth running: by measurement, more change nothing
 

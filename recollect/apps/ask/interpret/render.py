@@ -15,8 +15,8 @@ from sqlglot import exp, parse_one
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Group, Having, Metric, Order, Part, Period, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex
 from recollect.apps.ask.interpret.joins import Path, Step
-from recollect.apps.ask.interpret.words import split_name
 from recollect.apps.ask.sql_text import write_sql
+from recollect.apps.ask.words import split_name
 
 # What a column and the values become, by comparison.
 COMPARISONS: dict[str, Callable[[exp.Expr, list[exp.Expr]], exp.Expr]] = {

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recollect.apps.ask.interpret.frame import Filter, Ref
-from recollect.apps.ask.interpret.words import load_concepts, split_name, stem_word
 from recollect.apps.ask.semantic.catalog import Column
 from recollect.apps.ask.semantic.model import Measure
+from recollect.apps.ask.words import load_concepts, split_name, stem_word
 
 if TYPE_CHECKING:
     from recollect.apps.ask.interpret.index import SchemaIndex

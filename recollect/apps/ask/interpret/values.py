@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from recollect.apps.ask.interpret.words import Token, stem_word, tokenize
 from recollect.apps.ask.semantic.catalog import Catalog
+from recollect.apps.ask.words import Token, stem_word, tokenize
 
 LONGEST = 8  # words in a value that can be named
 PLURAL, INFLECTED = 0.1, 0.3

@@ -11,8 +11,8 @@ from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.joins import join_name
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.render import base_table, row_refs
-from recollect.apps.ask.interpret.words import stem_word
 from recollect.apps.ask.interpret.work import Work, make_ref
+from recollect.apps.ask.words import stem_word
 
 Variant = tuple[Frame, list[Feature]]
 LISTED: dict[str, Op] = {"=": "in", "!=": "not in", "in": "in", "not in": "not in"}

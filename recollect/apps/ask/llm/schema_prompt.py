@@ -14,13 +14,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.question import SchemaLimits
 from recollect.apps.ask.semantic.catalog import Column, Table
 from recollect.apps.ask.semantic.model import Entity
 from recollect.apps.ask.source_registry import View, run_sql
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source
+from recollect.apps.ask.words import split_name, stem_phrase
 from recollect.errors import InvalidInput, QueryFailed
 from recollect.recall.lexemes import lexemes
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Literal
 from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import Candidate, Frame, link_question, propose, render_frame
 from recollect.apps.ask.interpret.explain import label_frame
-from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.memories.reader import HABITS
 from recollect.apps.ask.memories.vocabulary import strip_courtesy
 from recollect.apps.ask.question import Learned, get_data
 from recollect.apps.ask.sql_text import ground_condition
+from recollect.apps.ask.words import split_name, stem_phrase
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import Memory, MemoryKind
 from recollect.values.scope import MAX_NAME, Scope

@@ -21,11 +21,11 @@ from itertools import accumulate
 from typing import Any, TypeVar
 
 from recollect.apps.ask.gate import check_sql
-from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.memories.patterns import normalize_question
 from recollect.apps.ask.memories.vocabulary import list_terms
 from recollect.apps.ask.question import Ask, SessionContext, get_data, read_clarifications, read_stored_context
 from recollect.apps.ask.source_registry import View
+from recollect.apps.ask.words import stem_phrase
 from recollect.deadline import run_in_time
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, RecollectError

@@ -19,11 +19,11 @@ from recollect.apps.ask.interpret.frame import Frame, Metric
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import CLEAR, Tier, link_names, named_targets, starts_year
 from recollect.apps.ask.interpret.periods import FISCAL_YEAR, is_fiscal_word
-from recollect.apps.ask.interpret.words import split_name, stem_phrase, tokenize
 from recollect.apps.ask.question import Assumption, Scalar, SessionContext, get_data
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
 from recollect.apps.ask.semantic.model import SemanticModel
 from recollect.apps.ask.sql_text import find_columns, find_tables_for, ground_condition
+from recollect.apps.ask.words import split_name, stem_phrase, tokenize
 from recollect.learning.definitions import find_definition_in_fact
 from recollect.recall.question import terms_in
 from recollect.values.memory import Memory

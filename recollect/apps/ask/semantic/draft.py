@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 
-from recollect.apps.ask.interpret.words import Phrase, split_name, stem_word
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
 from recollect.apps.ask.semantic.model import Dimension, Entity, Join, Measure, Moment, MomentType, SemanticModel
+from recollect.apps.ask.words import Phrase, split_name, stem_word
 
 ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d.*)?")
 NUMERIC = re.compile(r"[+-]?\d+(\.\d+)?")

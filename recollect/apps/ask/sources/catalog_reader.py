@@ -22,12 +22,12 @@ from sqlalchemy import Connection, func, types
 from sqlalchemy.engine.reflection import Inspector, ObjectKind
 
 from recollect.apps.ask.interpret import FoundValue
-from recollect.apps.ask.interpret.words import split_name
 from recollect.apps.ask.semantic.access import find_row_rule
 from recollect.apps.ask.semantic.catalog import Catalog, Column, ColumnType, ForeignKey, Table
 from recollect.apps.ask.semantic.draft import is_moment
 from recollect.apps.ask.sources.opening import FOLD, query_postgres
 from recollect.apps.ask.sources.running import Job, convert_value, read_only
+from recollect.apps.ask.words import split_name
 from recollect.errors import QueryFailed
 from recollect.values.sensitive_data import find_sensitive, format_label
 

@@ -6,7 +6,7 @@ import pytest
 
 from recollect.apps.ask.interpret.misspelling import group_known_words, respell
 from recollect.apps.ask.interpret.values import FoundValue, ValueIndex
-from recollect.apps.ask.interpret.words import stem_word, tokenize
+from recollect.apps.ask.words import stem_word, tokenize
 
 
 @pytest.mark.parametrize(
