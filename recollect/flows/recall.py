@@ -19,6 +19,7 @@ from recollect.flows.maintain import write_chapters
 from recollect.flows.request_log import build_request_row
 from recollect.learning.asked_keys import find_asked_keys
 from recollect.learning.changes import find_outdated, read_statements
+from recollect.learning.matters import EMBEDDER
 from recollect.learning.rules import rulebooks
 from recollect.recall.answer_ranking import (
     add_similarity,
@@ -240,8 +241,8 @@ async def mark_outdated(deps: Dependencies, recall: Recall, query: Query) -> Rec
     said = [hit for hit in recall.hits[:MOST_COMPARED] if hit.turn.role == "user" and hit.turn.at is not None]
     said.sort(key=lambda hit: (hit.turn.at, hit.turn.index))
     found: dict[str, list[Outdated]] = {}
-    relevance = rate_relevance(recall, said)
-    for change in find_outdated([hit.text for hit in said], relevance, vectors, spell_question(recall)):
+    relevance, asked = rate_relevance(recall, said), spell_question(recall) if has_matters(deps) else ""
+    for change in find_outdated([hit.text for hit in said], relevance, vectors, asked):
         mark = Outdated(change.statement, said[change.by].source, round(change.probability, 4))
         found.setdefault(said[change.message].source, []).append(mark)
     marked = [replace(hit, outdated=tuple(found.get(hit.source, ()))) for hit in recall.hits]
@@ -250,15 +251,26 @@ async def mark_outdated(deps: Dependencies, recall: Recall, query: Query) -> Rec
 
 
 async def load_vectors(deps: Dependencies, recall: Recall) -> dict[str, NDArray[Any]] | None:
-    """Return the vectors of all words, of the question and of all statements, if a local embedder has them."""
+    """Return the vectors of all words, if a local embedder has them; also of the question and of all statements, if
+    their matters can be compared."""
     embedder = deps.embedding.embedder
     if embedder is None or not embedder.is_local:
         return None
     words = {*list_question_words(recall), *(word for hit in recall.hits for word in list_words(hit.text))}
-    said = [hit.text for hit in recall.hits if hit.turn.role == "user"]
-    texts = list(words.union([spell_question(recall)], (each.text for text in said for each in read_statements(text))))
+    texts = list(words | list_compared(recall)) if has_matters(deps) else list(words)
     vectors = await deps.embedding.embed_for_comparison(texts)
     return None if vectors is None else dict(zip(texts, vectors, strict=True))
+
+
+def has_matters(deps: Dependencies) -> bool:
+    """Return whether the embedder is the one whose vectors say what is of one matter."""
+    return deps.embedding.embedder is not None and deps.embedding.embedder.name == EMBEDDER
+
+
+def list_compared(recall: Recall) -> set[str]:
+    """Return the question, and the statements of the user."""
+    said = (each.text for hit in recall.hits if hit.turn.role == "user" for each in read_statements(hit.text))
+    return {spell_question(recall), *said}
 
 
 def drop_unmatched(hits: Sequence[Hit], matching: int) -> list[Hit]:

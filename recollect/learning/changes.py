@@ -336,8 +336,9 @@ def join_statements(said: Said) -> str:
 
 
 def rate_matters(statements: Sequence[str], vectors: Vectors | None, question: str) -> list[float]:
-    """Return how similar the matter of each statement is to that of a question; as similar as usual without vectors."""
-    if not statements or vectors is None or question not in vectors:
+    """Return how similar the matter of each statement is to that of a question; as similar as usual where they have no
+    vectors."""
+    if not statements or vectors is None or not vectors.keys() >= {question, *statements}:
         return [USUAL_MATTER] * len(statements)
     asked, told = project(np.array([vectors[question]])), project(np.array([vectors[text] for text in statements]))
     return [float(similar) for similar in told @ asked[0]]

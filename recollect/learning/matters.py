@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+EMBEDDER = "wordllama-l2-supercat-256"  # whose vectors the projection was fitted on
 WEIGHTS = "matters.npz"  # `projection`, in whole numbers of its `scale`, and the `mean` of all vectors
 NEAREST_TO_ZERO = 1e-9
 
