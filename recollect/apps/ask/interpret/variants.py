@@ -52,14 +52,14 @@ def without_void_rows(frame: Frame, work: Work) -> Frame:
     void = next((index.void[each] for each in (base, *parents) if each in index.void), None)
     asked = {(fact.target.table, fact.target.column) for fact in work.state.facts}
     asked |= {(each.of.table, each.of.column) for each in frame.filters}
-    if void is None or (void.of.table, void.of.column) in asked or not adds_up_amounts(frame, index):
+    is_sold = adds_up_amounts(frame, index) or ("counted_pieces", 1.0) in work.features
+    if void is None or (void.of.table, void.of.column) in asked or not is_sold:
         return frame
     return replace(frame, filters=(*frame.filters, replace(void, is_default=True)))
 
 
 def adds_up_amounts(frame: Frame, index: SchemaIndex) -> bool:
-    quantities = filter(None, (index.quantity_of(each.table) for each in index.figures))
-    amounts = {(each.table, each.column, each.expression) for each in (*index.figures, *quantities)}
+    amounts = {(each.table, each.column, each.expression) for each in index.figures}
     summed = [each.of for each in frame.metrics if each.aggregate in ("sum", "avg")]
     return bool(summed) and all((ref.table, ref.column, ref.expression) in amounts for ref in summed)
 
