@@ -12,10 +12,10 @@ from pathlib import Path
 from radon.complexity import cc_visit
 
 PACKAGE = Path(__file__).parents[1] / "recollect"
-# The aims are a mean of 3.0 and 60 functions. Inlining short functions raises the mean: prefer fewer hard ones.
+# Inlining short functions raises the mean (aim: 3.0): prefer fewer hard ones.
 HIGHEST_MEAN = 4.02
 HARD = 11  # complexity from which a function counts as hard to follow
-MOST_HARD = 80
+MOST_HARD = 58
 
 
 def measure_functions() -> Iterator[tuple[int, str]]:

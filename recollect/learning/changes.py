@@ -316,15 +316,21 @@ def measure_question(
     last = [each.relevance for each in found.messages if each.relevance]
     if not first or not last:
         return
-    matters = rate_matters([one.text for one, _ in found.statements], vectors, question)
-    best = dict[int, float]()
-    for (_, old), matter in zip(found.statements, matters, strict=True):
-        best[old.place] = max(matter, best.get(old.place, -1.0))
     yield "asked", 1.0
-    yield "matter", np.minimum.outer(np.array(matters), np.array([best[each.place] for each in found.messages]))
+    yield "matter", measure_matter(found, rate_matters([one.text for one, _ in found.statements], vectors, question))
     yield "typed", np.minimum.outer(np.array([each.typed for each in first]), np.array([each.typed for each in last]))
     yield "earlier", np.array([each.score for each in first])[:, None]
     yield "later", np.array([each.score for each in last])
+
+
+def measure_matter(found: Comparison, matters: Sequence[float]) -> Floats:
+    """Return how near a statement and a message both are to the matter of the question: a message is as near as its
+    nearest statement."""
+    best = dict[int, float]()
+    for (_, old), matter in zip(found.statements, matters, strict=True):
+        best[old.place] = max(matter, best.get(old.place, -1.0))
+    later: Floats = np.array([best[each.place] for each in found.messages])
+    return np.minimum(np.array(matters)[:, None], later)
 
 
 def may_change(about: frozenset[str], earlier: Said, later: Said) -> bool:

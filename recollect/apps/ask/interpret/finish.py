@@ -71,19 +71,29 @@ def replace_figure(work: Work) -> State | None:
 def count_pieces(work: Work) -> State | None:
     """Return the reading of "how many tickets did we sell" as the quantity of what was sold, where rows of money have
     one: neither the kinds of tickets nor the money is meant."""
-    metrics, index = work.facts("metric"), work.index
-    money = [fact for fact in metrics if fact.aggregate == "sum" and fact.target in index.figures]
-    counted = [fact for fact in metrics if fact.aggregate == "count" and not fact.target.column]
-    asks_number = bool(counted) or any(name == "counted_figure" for name, _ in work.state.features)
-    if len(money) != 1 or len(metrics) != len(money) + len(counted) or not asks_number:
+    money, counted = find_counted_money(work)
+    if money is None:
         return None
-    parts = {fact.target.table for fact in (*work.named_entities, *counted)} | work.tables("group", "filter")
-    tables = (figure.table for figure in index.figures if reaches_all(figure.table, parts, index))
-    for quantity in filter(None, map(index.quantity_of, tables)):
-        facts = (fact for fact in work.state.facts if fact not in counted)
-        sold = tuple(replace(fact, target=quantity) if fact == money[0] else fact for fact in facts)
-        return replace(work.state, facts=sold)
-    return None
+    index, named = work.index, {fact.target.table for fact in (*work.named_entities, *counted)}
+    parts = named | work.tables("group", "filter")
+    tables = [figure.table for figure in index.figures if reaches_all(figure.table, parts, index)]
+    quantities = list(filter(None, map(index.quantity_of, tables)))
+    if not quantities:
+        return None
+    sold = replace(money, target=quantities[0])
+    facts = (sold if fact == money else fact for fact in work.state.facts if fact not in counted)
+    return replace(work.state, facts=tuple(facts))
+
+
+def find_counted_money(work: Work) -> tuple[Fact | None, list[Fact]]:
+    """Return the figure of money in a question for a number, and what it says is counted; no figure if it asks for
+    anything else."""
+    metrics = work.facts("metric")
+    counted = [fact for fact in metrics if fact.aggregate == "count" and not fact.target.column]
+    others = [fact for fact in metrics if fact not in counted]
+    asks_number = bool(counted) or ("counted_figure", 1.0) in work.state.features
+    is_money = [fact.aggregate == "sum" and fact.target in work.index.figures for fact in others]
+    return (others[0] if asks_number and is_money == [True] else None), counted
 
 
 def start_work(state: State, linked: Linked) -> Work:

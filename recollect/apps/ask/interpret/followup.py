@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from recollect.apps.ask.interpret.compose import compose
 from recollect.apps.ask.interpret.finish import finish_work
-from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Having
+from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Group, Having
 from recollect.apps.ask.interpret.link import PRONOUNS, Linked, find_pronouns
 from recollect.apps.ask.interpret.rank import Feature, Features, score
 from recollect.apps.ask.interpret.render import row_refs
@@ -221,12 +221,16 @@ def change_groups(work: Work) -> None:
     if not others and not work.facts("grain"):
         return
     if has_word(work, REPLACING):
-        # What tells compared periods apart stays: "and by channel instead".
-        compares = any(period.others for period in work.periods) and not work.facts("grain")
-        work.groups = [each for each in work.groups if each.grain and compares]
+        work.groups = list_comparing_groups(work)
     elif not is_adding(work):
         work.groups = [each for each in work.groups if bool(each.grain) == bool(others)]
     work.columns = []
+
+
+def list_comparing_groups(work: Work) -> list[Group]:
+    """Return what tells compared periods apart, which stays with other groups: "and by channel instead"."""
+    compares = any(period.others for period in work.periods) and not work.facts("grain")
+    return [each for each in work.groups if each.grain] if compares else []
 
 
 def change_conditions(work: Work) -> None:
