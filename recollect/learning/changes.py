@@ -329,8 +329,9 @@ def measure_matter(found: Comparison, matters: Sequence[float]) -> Floats:
     best = dict[int, float]()
     for (_, old), matter in zip(found.statements, matters, strict=True):
         best[old.place] = max(matter, best.get(old.place, -1.0))
-    later: Floats = np.array([best[each.place] for each in found.messages])
-    return np.minimum(np.array(matters)[:, None], later)
+    later = np.array([best[each.place] for each in found.messages])
+    nearer: Floats = np.minimum(np.array(matters)[:, None], later)
+    return nearer
 
 
 def may_change(about: frozenset[str], earlier: Said, later: Said) -> bool:
