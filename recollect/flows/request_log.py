@@ -48,8 +48,10 @@ class BackgroundWriter(ABC):
         """Return what is not written yet, for the log."""
 
     async def close(self) -> None:
-        if self._writer is not None:
-            self._writer.cancel()
+        """Write what is left. A write that is under way is waited for: cancelled, it might be counted twice."""
+        async with self._writing:
+            if self._writer is not None:
+                self._writer.cancel()
         await self._try_flush()
 
     def _start_writing(self) -> None:

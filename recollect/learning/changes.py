@@ -403,10 +403,13 @@ def is_edit(later: Said) -> bool:
 def measure_overlap(found: Comparison) -> Floats:
     """Return the share of the words of each statement and each message that both have, rare ones counting more."""
     rarity = found.messages[0].rarity if found.messages else {}
-    weights = np.array(list(rarity.values()))
+    weights, places = np.array(list(rarity.values())), {word: place for place, word in enumerate(rarity)}
 
     def mark(words: Sequence[frozenset[str]]) -> Floats:
-        return np.array([[word in each for word in rarity] for each in words], float).reshape(len(words), len(rarity))
+        marked = np.zeros((len(words), len(rarity)))
+        for row, each in zip(marked, words, strict=True):
+            row[[places[word] for word in each]] = 1.0
+        return marked
 
     old, new = mark([one.words for one, _ in found.statements]), mark([each.message.now for each in found.messages])
     whole = np.sqrt(np.outer(old @ weights, new @ weights))
