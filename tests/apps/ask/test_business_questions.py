@@ -38,3 +38,9 @@ def test_another_group_keeps_compared_periods_apart(door: Door) -> None:
     door.ask("compare sales this year and last year by region", session_id="one")
     answer = door.ask("and by channel instead", session_id="one")
     assert {"channel", "year"} <= set(answer["execution_result"]["full"][0])
+
+
+def test_growth_since_last_year_compares_the_groups(door: Door) -> None:
+    rows = door.ask("growth vs last year by region")["execution_result"]["full"]
+    assert len(rows) == 4
+    assert not {"month", "year"} & set(rows[0])

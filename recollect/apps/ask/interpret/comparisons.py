@@ -53,7 +53,11 @@ def add_rate(work: Work) -> bool:
 
 
 def add_growth(work: Work) -> bool:
-    """Show the growth since the period before: by month, unless the question groups by another span of time."""
+    """Show the growth since the period before: by month, unless the question groups by another span of time. "Growth
+    vs last year by region" compares the groups with last year."""
+    if is_since_last_year(work):
+        work.periods = []
+        return rank_by_change(work, is_descending=True)
     moment = find_moment(work, work.base)
     is_grouped = any(group.grain for group in work.groups)
     if not is_grouped and moment is not None:
@@ -64,10 +68,22 @@ def add_growth(work: Work) -> bool:
     return True
 
 
+def is_since_last_year(work: Work) -> bool:
+    """Whether groups are compared with last year alone."""
+    last_year = date(work.linked.today.year - 1, 1, 1).isoformat()
+    is_named = [period.start for period in work.periods] == [last_year]
+    return is_named and bool(work.facts("compare")) and any(not each.grain for each in work.groups)
+
+
 def rank_by_growth(work: Work, *, is_descending: bool) -> bool:
+    """Keep the groups whose figure grew the most or the least; return whether there are a figure and a date."""
+    work.set_limit(work.state.limit)
+    return rank_by_change(work, is_descending=is_descending)
+
+
+def rank_by_change(work: Work, *, is_descending: bool) -> bool:
     """Rank groups by how much their figure grew; return whether there are a figure and a date."""
     moment = find_moment(work, work.base)
-    work.set_limit(work.state.limit)
     if not work.metrics or moment is None:
         return False
     periods = tuple(Period(moment, a.isoformat(), b.isoformat()) for a, b in find_compared_spans(work))
