@@ -44,3 +44,8 @@ def test_growth_since_last_year_compares_the_groups(door: Door) -> None:
     rows = door.ask("growth vs last year by region")["execution_result"]["full"]
     assert len(rows) == 4
     assert not {"month", "year"} & set(rows[0])
+
+
+def test_count_and_amount_stay_two_figures(door: Door) -> None:
+    [first, *_] = door.ask("number of orders and total sales by channel")["execution_result"]["full"]
+    assert len(first) == 3

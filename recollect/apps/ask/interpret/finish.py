@@ -89,11 +89,14 @@ def find_counted_money(work: Work) -> tuple[Fact | None, list[Fact]]:
     """Return the figure of money in a question for a number, and what it says is counted; no figure if it asks for
     anything else."""
     metrics = work.facts("metric")
+    events = work.index.events
     counted = [fact for fact in metrics if fact.aggregate == "count" and not fact.target.column]
     others = [fact for fact in metrics if fact not in counted]
     asks_number = bool(counted) or ("counted_figure", 1.0) in work.state.features
+    # "Number of orders and total sales" are two figures, and orders are no pieces.
+    are_two = any(fact.junction for fact in metrics) or any(fact.target.table in events for fact in counted)
     is_money = [fact.aggregate == "sum" and fact.target in work.index.figures for fact in others]
-    return (others[0] if asks_number and is_money == [True] else None), counted
+    return (others[0] if asks_number and not are_two and is_money == [True] else None), counted
 
 
 def start_work(state: State, linked: Linked) -> Work:
