@@ -276,6 +276,8 @@ def compare_all(said: Sequence[Said], vectors: Vectors | None = None, question: 
     fits = [[may_change(who, old, new) for new in news] for who, (_, old) in zip(about, olds, strict=True)]
     shape = len(olds), len(news)
     found = Comparison(olds, news, np.array(fits, bool).reshape(shape), np.zeros((*shape, len(Signs._fields))))
+    if not olds or not news:
+        return found
     for name, values in (
         *measure_words(found, vectors),
         *measure_messages(found),
@@ -402,7 +404,7 @@ def is_edit(later: Said) -> bool:
 
 def measure_overlap(found: Comparison) -> Floats:
     """Return the share of the words of each statement and each message that both have, rare ones counting more."""
-    rarity = found.messages[0].rarity if found.messages else {}
+    rarity = found.messages[0].rarity
     weights, places = np.array(list(rarity.values())), {word: place for place, word in enumerate(rarity)}
 
     def mark(words: Sequence[frozenset[str]]) -> Floats:

@@ -145,6 +145,11 @@ def test_a_message_that_corrects_itself_is_split(text: str, before: str, after: 
     assert split_change(text) == (before, after)
 
 
+@pytest.mark.parametrize("text", ["", "where are the keys?", "I might sell the boat", "she said: 'no boats'", "ok 👍"])
+def test_a_message_that_says_nothing_of_the_present_ends_nothing(text: str) -> None:
+    assert find_ended(text, [remembered("We keep the boat keys with Mr Adeyemi")]) == []
+
+
 def test_what_did_not_change_ends_nothing() -> None:
     known = [remembered("Our design review is on Fridays at 2")]
     assert find_ended("the design review hasn't moved", known) == []
