@@ -276,15 +276,19 @@ def compare_all(said: Sequence[Said], vectors: Vectors | None = None, question: 
     fits = [[may_change(who, old, new) for new in news] for who, (_, old) in zip(about, olds, strict=True)]
     shape = len(olds), len(news)
     found = Comparison(olds, news, np.array(fits, bool).reshape(shape), np.zeros((*shape, len(Signs._fields))))
-    if not olds or not news:
-        return found
-    for name, values in (
-        *measure_words(found, vectors),
-        *measure_messages(found),
-        *measure_question(found, vectors, question),
-    ):
-        found.signs[..., Signs._fields.index(name)] = values
+    if olds and news:
+        for name, values in measure_signs(found, vectors, question):
+            found.signs[..., Signs._fields.index(name)] = values
     return found
+
+
+def measure_signs(
+    found: Comparison, vectors: Vectors | None, question: str
+) -> Iterator[tuple[str, NDArray[Any] | float]]:
+    """Yield what speaks for each change, by name of the sign."""
+    yield from measure_words(found, vectors)
+    yield from measure_messages(found)
+    yield from measure_question(found, vectors, question)
 
 
 def measure_words(found: Comparison, vectors: Vectors | None) -> Iterator[tuple[str, Floats]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import filterfalse
 from typing import cast
 
 from recollect.apps.ask.interpret.comparisons import add_comparison, add_compute
@@ -89,14 +90,16 @@ def find_counted_money(work: Work) -> tuple[Fact | None, list[Fact]]:
     """Return the figure of money in a question for a number, and what it says is counted; no figure if it asks for
     anything else."""
     metrics = work.facts("metric")
-    events = work.index.events
-    counted = [fact for fact in metrics if fact.aggregate == "count" and not fact.target.column]
-    others = [fact for fact in metrics if fact not in counted]
+    counted, others = list(filter(counts_rows, metrics)), list(filterfalse(counts_rows, metrics))
     asks_number = bool(counted) or ("counted_figure", 1.0) in work.state.features
     # "Number of orders and total sales" are two figures, and orders are no pieces.
-    are_two = any(fact.junction for fact in metrics) or any(fact.target.table in events for fact in counted)
+    are_two = any(fact.junction for fact in metrics) or any(fact.target.table in work.index.events for fact in counted)
     is_money = [fact.aggregate == "sum" and fact.target in work.index.figures for fact in others]
     return (others[0] if asks_number and not are_two and is_money == [True] else None), counted
+
+
+def counts_rows(fact: Fact) -> bool:
+    return fact.aggregate == "count" and not fact.target.column
 
 
 def start_work(state: State, linked: Linked) -> Work:
