@@ -47,10 +47,14 @@ DAYS = {
     "duckdb": "date_diff('second', CAST({0} AS TIMESTAMP), CAST({1} AS TIMESTAMP)) / 86400.0",
 }
 OVERLAP = 0.8
-MOST_MISSING = 0.2  # share of rows that may lack the date that says when they happened
+MOST_MISSING, SELDOM_MISSING = 0.2, 0.5  # share of rows that may lack the date that says when they happened; any date
+OTHER, SELDOM = 3, 4  # ranks of dates that hardly say when a row happened
+# What happened to the rows of a table that is named for it, where the stems differ.
+PASTS = {"payment": "paid", "sale": "sold", stem_word("delivery"): stem_word("delivered")}
 MONTHS = 12
 # Tables whose name stands for their amount: "sales by region" is a sum, "orders by region" a count.
 AMOUNT_TABLES = frozenset(("sale", "payment", "expens", "donat", "refund", "revenu", "purchas", "cost", "turnov"))
+SALES = frozenset(("sale", "revenu"))
 AMOUNTS = frozenset(("amount", "total", "value", "sum"))
 
 
@@ -157,23 +161,20 @@ def find_main_moment(table: Table) -> str:
 
 def list_moments(table: Table) -> list[str]:
     """Return the columns that may say when a row happened, likeliest first; other dates only if there are none. Every
-    row has happened: a date that many rows lack says something else."""
+    row has happened: a date that many rows lack says something else, unless it is named like the table ("paid_on" of
+    payments)."""
     own = {stem_word(word) for word in table_words(table.name)}
+    own |= {past for noun, past in PASTS.items() if noun in own}
 
     def rank(column: Column) -> int:
-        stems = {stem_word(word) for word in split_name(column.name)}
-        return (
-            3
-            if stems & SECONDARY or (column.missing or 0) > MOST_MISSING
-            else 2
-            if stems & ENTERED
-            else 0
-            if stems & own
-            else 1
-        )
+        stems, missing = {stem_word(word) for word in split_name(column.name)}, column.missing or 0
+        if (stems - own) & SECONDARY or (missing > MOST_MISSING and not stems & own):
+            return SELDOM if missing > SELDOM_MISSING else OTHER
+        return 0 if stems & own else 2 if stems & ENTERED else 1
 
     ranked = sorted(((rank(each), each.name) for each in table.columns if is_moment(each)), key=itemgetter(0))
-    return [name for place, name in ranked if place < 3] or [name for _, name in ranked[:1]]
+    likely = [name for place, name in ranked if place < OTHER]
+    return likely or [name for place, name in ranked[:1] if place < SELDOM]
 
 
 def is_measure(column: Column) -> bool:
@@ -206,8 +207,8 @@ def name_amount(table: Table, column: Column) -> tuple[str, ...]:
 
 
 def find_line_totals(table: Table, catalog: Catalog) -> Iterator[Measure]:
-    """Yield price times quantity where a table has both: what a line of an order is worth. Where another table has
-    totals with a date, or the sales themselves, it is only called a line total."""
+    """Yield price times quantity where a table has both: what a line of an order is worth. It is called sales where the
+    table is, or where no other table has sales or totals with a date."""
     prices, quantities = find_numbers(table, PRICES), find_numbers(table, QUANTITIES | find_units(table))
     has_total = any(TOTALS & set(split_name(each.name)) for each in table.columns)
     if len(quantities) != 1 or not prices or has_total:
@@ -215,7 +216,16 @@ def find_line_totals(table: Table, catalog: Catalog) -> Iterator[Measure]:
     price = min(prices, key=lambda name: ("unit" not in split_name(name), name))
     total = f"{quote_name(price)} * {quote_name(quantities[0])}{write_discount(table)}"
     others = [each for each in catalog.tables if each.name != table.name]
-    yield Measure(table.name, total, ("line total",) if any(map(has_sales, others)) else ("sales", "revenue"))
+    is_sales = not any(map(has_totals, others)) and (is_named_sales(table) or not any(map(is_named_sales, others)))
+    yield Measure(table.name, total, ("sales", "revenue") if is_sales else ("line total",))
+
+
+def has_totals(table: Table) -> bool:
+    return bool(find_numbers(table, TOTALS) and find_main_moment(table))
+
+
+def is_named_sales(table: Table) -> bool:
+    return not SALES.isdisjoint(map(stem_word, table_words(table.name)))
 
 
 def find_units(table: Table) -> frozenset[str]:
@@ -224,11 +234,6 @@ def find_units(table: Table) -> frozenset[str]:
     units = {each[-1] for each in words if "per" in each}
     columns = [split_name(each.name) for each in table.columns]
     return frozenset(each[0] for each in columns if len(each) == 1 and {each[0], each[0].removesuffix("s")} & units)
-
-
-def has_sales(table: Table) -> bool:
-    is_named_so = stem_word(table_words(table.name)[-1]) in ("sale", "revenu")
-    return is_named_so or bool(find_numbers(table, TOTALS) and find_main_moment(table))
 
 
 def write_discount(table: Table) -> str:
