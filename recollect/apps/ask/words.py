@@ -175,6 +175,9 @@ def table_rows(kind: str) -> Iterable[tuple[str, str]]:
         yield from ((value, phrase) for phrase in phrases)
 
 
+SILENT = frozenset(("glue", "follow"))  # kinds of operators that ask for nothing: a misspelt word is none of them
+
+
 @cache
 def load_operators() -> tuple[Mapping[Phrase, tuple[Operator, ...]], Mapping[Phrase, tuple[Operator, ...]]]:
     """Return the operators by the stems of their phrase, and those that are matched as written."""
@@ -215,8 +218,8 @@ def load_concepts() -> Mapping[Phrase, frozenset[str]]:
 
 
 def list_operator_words() -> list[Phrase]:
-    """Return the phrases of all operators, as stems."""
-    return list(load_operators()[0])
+    """Return the phrases of the operators that say something by themselves, as stems."""
+    return [phrase for phrase, found in load_operators()[0].items() if not any(each.kind in SILENT for each in found)]
 
 
 @cache

@@ -17,7 +17,7 @@ NEVER, OFTEN, MOSTLY = 0.0, 0.3, 0.9
         ("bookings", {"booked_at": NEVER, "refunded_on": OFTEN}, ["booked_at"]),
         ("deliveries", {"planned_on": NEVER, "delivered_on": OFTEN}, ["delivered_on", "planned_on"]),
         ("invoices", {"due_on": NEVER, "paid_on": OFTEN}, ["due_on"]),
-        ("products", {"discontinued_on": MOSTLY}, []),
+        ("products", {"discontinued_on": MOSTLY}, ["discontinued_on"]),
     ],
 )
 def test_the_date_of_a_row_is_named_like_its_table_or_hardly_ever_missing(

@@ -12,6 +12,7 @@ from recollect.apps.ask.interpret.state import Fact
 from recollect.apps.ask.interpret.work import Work, make_ref, negate
 
 Range = tuple[str | None, str | None]
+SELDOM = 0.5  # share of rows that lack a date
 NEAR = 2  # words between two periods that belong together
 
 
@@ -216,7 +217,8 @@ def find_moment(work: Work, base: str, info: ColumnInfo = NO_COLUMN) -> Ref | No
 
 
 def find_nearest_moment(work: Work, base: str) -> Ref | None:
-    """Return the main date of the base, of a table that was named, or of the nearest table."""
+    """Return the main date of the base, of a table that was named, or of the nearest table. One that most rows lack is
+    that of its own rows at most."""
     joins = work.index.joins
     mentioned = {fact.target.table for fact in work.facts("entity", "exists", "having", "metric")}
     if work.metrics:
@@ -224,7 +226,13 @@ def find_nearest_moment(work: Work, base: str) -> Ref | None:
         mentioned -= {group.of.table for group in work.groups}
     mentioned.add(base)
     near = [
-        (table not in mentioned, len(joins.path(base, table) or ()), not joins.belongs(base, table), table)
+        (
+            table != base and is_seldom(Ref(table, info.main_moment), work),
+            table not in mentioned,
+            len(joins.path(base, table) or ()),
+            not joins.belongs(base, table),
+            table,
+        )
         for table, info in work.index.tables.items()
         if info.main_moment and joins.path(base, table) is not None
     ]
@@ -235,6 +243,12 @@ def find_nearest_moment(work: Work, base: str) -> Ref | None:
         work.guessed_moment = info.main_moment
         work.note("moment_guessed")
     return Ref(info.name, info.main_moment)
+
+
+def is_seldom(date: Ref, work: Work) -> bool:
+    """Whether most rows lack a date: the day that a product was discontinued says nothing of its sales."""
+    column = work.index.catalog.column(date.table, date.column)
+    return column is not None and (column.missing or 0) > SELDOM
 
 
 def add_definitions(work: Work) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from recollect.apps.ask.interpret.values import ValueIndex
-from recollect.apps.ask.words import Phrase, Token, list_operator_words
+from recollect.apps.ask.words import Phrase, Token, find_operators, list_operator_words
 from recollect.recall.spelling import count_mistakes, is_misspelling
 from recollect.recall.word_lists import STOP_WORDS
 
@@ -34,7 +34,8 @@ def respell(
 
 def respell_token(token: Token, known: Mapping[str, Sequence[str]]) -> Token:
     stem = token.stem
-    if len(stem) < SHORTEST or not (stem.isascii() and stem.isalpha()) or token.quote or token.lower in STOP_WORDS:
+    is_known = bool(token.quote or token.lower in STOP_WORDS or find_operators([token]))
+    if is_known or len(stem) < SHORTEST or not (stem.isascii() and stem.isalpha()):
         return token
     near = [word for word in known.get(stem[0], ()) if is_misspelling(stem, word)]
     best = min(near, key=lambda word: count_mistakes(stem, word), default=stem)

@@ -58,6 +58,7 @@ class Span:
     unit: Unit
     text: str
     op: str = ""  # "<" where the words name what is before the start: "older than 60 days"
+    is_bare: bool = False  # a day or a month of which nobody said the year
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +186,14 @@ def read_periods(
             start, end, unit = read(match.groupdict(), clock)
             if start < end:
                 last = ends[match.end()]
-                op = "<" if match.groupdict().get("older") else ""
-                yield Span(at, last, start, end, unit, " ".join(token.text for token in tokens[at:last]), op)
+                part = match.groupdict()
+                is_bare = unit in ("day", "month") and read is read_date and not names_year(part, clock)
+                op, words = "<" if part.get("older") else "", " ".join(token.text for token in tokens[at:last])
+                yield Span(at, last, start, end, unit, words, op, is_bare)
+
+
+def names_year(part: Part, clock: Clock) -> bool:
+    return bool(clock.year or part.get("year") or part.get("near_year"))
 
 
 def join_tokens(

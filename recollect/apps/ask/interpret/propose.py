@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,12 +65,24 @@ def propose(linked: Linked, *, width: int = WIDTH, most: int = RUN) -> list[Cand
     if linked.last is not None:
         if points_back(linked.tokens):
             drafts = list(map(refer_back, drafts))
-        elif linked.last.metrics:
-            drafts = [add_features(draft, ("figure_guessed", float(implies_figure(draft)))) for draft in drafts]
+        else:
+            drafts = [add_features(draft, *compare_with_last(draft, linked.last)) for draft in drafts]
         drafts += follow_up(linked, linked.last)
     drafts = [draft for draft in drafts if not leaves_out_taught(draft)] or drafts
     drafts.sort(key=lambda draft: -draft.score)
     return render_drafts((with_defaults(draft, linked) for draft in drafts), linked, most)
+
+
+def compare_with_last(draft: Draft, last: Frame) -> Iterator[Feature]:
+    """Yield what speaks against a question of its own after an answer: its figure is more likely meant than one that
+    nobody named, and its rows are more likely meant than all rows that it was about."""
+    frame = draft.frame.asked
+    if last.metrics:
+        yield "figure_guessed", float(implies_figure(draft))
+    is_counted = any(each.aggregate == "count" for each in frame.metrics)
+    is_bare = not (frame.conditions or frame.groups or is_counted)
+    if is_bare and last.asked.conditions and not frame.tables.isdisjoint(last.tables):
+        yield "conditions_dropped", 1.0
 
 
 def implies_figure(draft: Draft) -> bool:

@@ -67,6 +67,7 @@ WEIGHTS: Mapping[str, float] = {
     "person_guessed": -0.3,
     "void_kept": -0.8,  # cancelled rows are added up too
     "other_moment": -1.0,
+    "year_guessed": -0.1,
     "skip_taught": -4.0,
     "by_not_group": -0.8,
     "group_by_measure": -1.5,
@@ -106,6 +107,7 @@ WEIGHTS: Mapping[str, float] = {
     "follow_without_cue": -1.6,
     "follow_unsure": -0.1,  # nobody has taken the last reading yet
     "repeats_last": -1.0,  # the rows of the last answer, and nothing more
+    "conditions_dropped": -1.5,  # all rows, after an answer about some of them
     "follow_ignored": -2.0,  # "they" stands for the rows of the last answer
     # results
     "empty_result": -2.8,

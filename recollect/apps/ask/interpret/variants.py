@@ -35,6 +35,9 @@ def spread(frame: Frame, work: Work) -> Iterator[tuple[Frame, list[Feature], lis
 
 def definition_variants(frame: Frame, work: Work) -> Iterator[Variant]:
     """Money is added up without cancelled rows, or with them; the date is the main one, or the next likely one."""
+    if later := with_next_year(frame, work):
+        yield later, [("year_guessed", 1.0)]
+        frame = with_year_said(frame)
     counted = without_void_rows(frame, work)
     yield counted, []
     if counted is not frame:
@@ -71,6 +74,31 @@ def with_other_moment(frame: Frame, work: Work) -> Frame:
     if len(moments) < 2 or used[0].column != work.guessed_moment:
         return frame
     return map_refs(frame, lambda ref: replace(ref, column=moments[1]) if ref == used[0] else ref)
+
+
+def with_next_year(frame: Frame, work: Work) -> Frame | None:
+    """Return the frame a year later where nobody said which year, and the data go on: "appointments in March" may be
+    past or planned ones."""
+    is_bare = any(fact.span and fact.span.is_bare for fact in work.facts("period"))
+    period = frame.periods[0] if is_bare and len(frame.periods) == 1 else None
+    if period is None or not period.start or not period.end or period.others:
+        return None
+    start, end = move_year(period.start), move_year(period.end)
+    column = work.index.catalog.column(period.of.table, period.of.column)
+    if column is None or start > (column.high or ""):
+        return None
+    return with_year_said(replace(frame, periods=(replace(period, start=start, end=end),)))
+
+
+def move_year(day: str) -> str:
+    """Return the day a year later; February 29 is March 1 then."""
+    year, rest = int(day[:4]) + 1, day[4:]
+    return f"{year}{rest.replace('-02-29', '-03-01')}"
+
+
+def with_year_said(frame: Frame) -> Frame:
+    [period] = frame.periods
+    return replace(frame, periods=(replace(period, text=f"{period.text} {(period.start or '')[:4]}"),))
 
 
 def map_refs(frame: Frame, move: Callable[[Ref], Ref]) -> Frame:

@@ -7,7 +7,7 @@ result.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from operator import itemgetter
 
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
@@ -47,8 +47,8 @@ DAYS = {
     "duckdb": "date_diff('second', CAST({0} AS TIMESTAMP), CAST({1} AS TIMESTAMP)) / 86400.0",
 }
 OVERLAP = 0.8
-MOST_MISSING, SELDOM_MISSING = 0.2, 0.5  # share of rows that may lack the date that says when they happened; any date
-OTHER, SELDOM = 3, 4  # ranks of dates that hardly say when a row happened
+MOST_MISSING = 0.2  # share of rows that may lack the date that says when they happened
+OTHER = 3  # rank of a date that hardly says when a row happened
 # What happened to the rows of a table that is named for it, where the stems differ.
 PASTS = {"payment": "paid", "sale": "sold", stem_word("delivery"): stem_word("delivered")}
 MONTHS = 12
@@ -166,15 +166,18 @@ def list_moments(table: Table) -> list[str]:
     own = {stem_word(word) for word in table_words(table.name)}
     own |= {past for noun, past in PASTS.items() if noun in own}
 
-    def rank(column: Column) -> int:
-        stems, missing = {stem_word(word) for word in split_name(column.name)}, column.missing or 0
-        if (stems - own) & SECONDARY or (missing > MOST_MISSING and not stems & own):
-            return SELDOM if missing > SELDOM_MISSING else OTHER
-        return 0 if stems & own else 2 if stems & ENTERED else 1
+    ranked = sorted(
+        ((rank_moment(each, own), each.name) for each in table.columns if is_moment(each)), key=itemgetter(0)
+    )
+    return [name for place, name in ranked if place < OTHER] or [name for _, name in ranked[:1]]
 
-    ranked = sorted(((rank(each), each.name) for each in table.columns if is_moment(each)), key=itemgetter(0))
-    likely = [name for place, name in ranked if place < OTHER]
-    return likely or [name for place, name in ranked[:1] if place < SELDOM]
+
+def rank_moment(column: Column, own: Set[str]) -> int:
+    """Return how unlikely a date says when a row happened. `own` are the stems of the table's name."""
+    stems, missing = {stem_word(word) for word in split_name(column.name)}, column.missing or 0
+    if (stems - own) & SECONDARY or (missing > MOST_MISSING and not stems & own):
+        return OTHER
+    return 0 if stems & own else 2 if stems & ENTERED else 1
 
 
 def is_measure(column: Column) -> bool:
@@ -215,9 +218,13 @@ def find_line_totals(table: Table, catalog: Catalog) -> Iterator[Measure]:
         return
     price = min(prices, key=lambda name: ("unit" not in split_name(name), name))
     total = f"{quote_name(price)} * {quote_name(quantities[0])}{write_discount(table)}"
+    yield Measure(table.name, total, ("sales", "revenue") if has_sales(table, catalog) else ("line total",))
+
+
+def has_sales(table: Table, catalog: Catalog) -> bool:
+    """Whether no other table says better what was sold."""
     others = [each for each in catalog.tables if each.name != table.name]
-    is_sales = not any(map(has_totals, others)) and (is_named_sales(table) or not any(map(is_named_sales, others)))
-    yield Measure(table.name, total, ("sales", "revenue") if is_sales else ("line total",))
+    return not any(map(has_totals, others)) and (is_named_sales(table) or not any(map(is_named_sales, others)))
 
 
 def has_totals(table: Table) -> bool:
