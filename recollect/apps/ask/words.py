@@ -27,6 +27,7 @@ TOKEN = re.compile(
 QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|“([^”]+)”|‘([^’]+)’(?!\w)|`([^`]+)`|「([^」]+)」|《([^》]+)》")
 CONTRACTION = re.compile(r"\b(\w+?)(n['’]t)\b", re.I)
 POSSESSIVE = re.compile(r"(?<=\w)['’]s\b", re.I)
+OPPOSITE = re.compile(r"(?:in|un|non|dis)-?(\w{3,})")
 CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman", "ca": "can", "wo": "will",
              "rating": "score", "ratings": "score"}  # fmt: skip
@@ -122,6 +123,12 @@ def stem_word(word: str) -> str:
 def stem_phrase(text: str) -> Phrase:
     """Return a phrase as stems, Chinese characters one by one."""
     return tuple(token.stem for token in tokenize(text))
+
+
+def drop_negation(word: str) -> str:
+    """Return what a word is the opposite of, "active" for "inactive"; an empty string if it does not look like one."""
+    match = OPPOSITE.fullmatch(word)
+    return match[1] if match else ""
 
 
 @lru_cache(maxsize=20_000)

@@ -181,7 +181,7 @@ def note_running_periods(rows: Rows, frame: Frame | None, today: date, question:
     periods = frame.periods if frame else ()
     compared = [ends for period in periods if period.others for ends in period.ranges]
     labels = list_running_groups(rows, frame, today)
-    labels += [f"{start} – {end}" for start, end in compared if (start or "~") <= f"{today}" < (end or "")]
+    labels = labels or [f"{start} – {end}" for start, end in compared if (start or "~") <= f"{today}" < (end or "")]
     return [choose_words(question)["running"].format(label, today) for label in labels]
 
 
@@ -191,7 +191,8 @@ def list_running_groups(rows: Rows, frame: Frame | None, today: date) -> list[st
     current = {"year": f"{today.year}", "quarter": quarter, "month": f"{today:%Y-%m}", "week": f"{today:%Y-%W}"}
     cells = dict(zip(rows.columns, zip(*rows.rows, strict=True), strict=False))
     units = [grain for grain in list_grains(frame) if grain in current]
-    return [current[unit] for unit in units if current[unit] in map(str, cells.get(unit, ()))]
+    running = [current[unit] for unit in units if current[unit] in map(str, cells.get(unit, ()))]
+    return running[:1]
 
 
 def list_grains(frame: Frame | None) -> list[str]:

@@ -176,7 +176,8 @@ def apply_definition(state: State, link: Link, linked: Linked) -> Iterator[State
         return
     taught = [("taught", 1.0)] if link.tier else []
     op = "" if link.score >= CERTAIN else "guess"
-    fact = Fact("define", link.start, fragment=link.fragment, is_negated=bool(state.negates), text=link.text, op=op)
+    is_negated = bool(state.negates) != link.is_opposite
+    fact = Fact("define", link.start, fragment=link.fragment, is_negated=is_negated, text=link.text, op=op)
     yield state.move(link.end, *taught, ("imperfect_name", 1 - link.score), fact=fact, negates=0)
 
 

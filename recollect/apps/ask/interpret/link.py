@@ -35,6 +35,7 @@ from recollect.apps.ask.words import (
     Operator,
     Phrase,
     Token,
+    drop_negation,
     find_operators,
     is_abbreviation,
     load_concepts,
@@ -124,6 +125,7 @@ class Link:
     number: float | None = None
     fragment: Frame | None = None  # the conditions that a definition stands for
     text: str = ""
+    is_opposite: bool = False  # of a definition: "inactive"
 
     @property
     def length(self) -> int:
@@ -184,6 +186,7 @@ def link_question(
     # A status of that name says it better.
     valued = {link.start for link in found if link.kind == "value" and link.length == 1}
     found += [link for link in link_states(tokens, index, linked.today) if link.start not in valued]
+    found += link_opposites(found, linked)
     found = keep_highest_tier(found)
     found += link_words_of_values(tokens, found, known)
     found += link_misspelt(tokens, found, index)
@@ -297,10 +300,13 @@ def shortened(token: Token, index: SchemaIndex) -> Iterator[tuple[Target, float]
 
 
 def compare_words(one: str, other: str) -> float:
-    """Return the share of the longer word that both begin with; 0 if the words are not related."""
+    """Return the share of the longer word that both begin with; 0 if the words are not related. A word with a meaning of
+    its own is no beginning of another: a salesperson is no sale."""
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     shorter, longer = sorted((len(one), len(other)))
-    is_related = shared >= max(PREFIX, 0.7 * shorter) and (shared >= 0.6 * longer or shared == shorter)
+    is_related = shared >= max(PREFIX, 0.7 * shorter) and (
+        shared >= 0.6 * longer or (shared == shorter and (one,) not in load_concepts())
+    )
     if not is_related and len(one) >= MIN_ABBREVIATED and is_abbreviation(one, other):
         return ABBREVIATED
     return shared / longer if is_related else 0.0
@@ -464,15 +470,31 @@ def find_lookups(found: Sequence[Link]) -> tuple[str, ...]:
 
 def link_words(tokens: Sequence[Token], linked: Linked) -> Iterator[Link]:
     """Link taught words and definitions of the semantic model."""
+    known = group_words(linked)
+    for start, end, stems in spans(tokens):
+        for word in known.get(stems, ()):
+            yield from word_links(start, end, word, linked)
+
+
+def link_opposites(found: Sequence[Link], linked: Linked) -> Iterator[Link]:
+    """Link a word that nothing names clearly to the opposite of a taught one: "inactive", "non-billable"."""
+    known = group_words(linked)
+    named = cover(link for link in found if link.kind in NAMING and link.score > CLEAR)
+    for at, token in enumerate(linked.tokens):
+        for word in known.get((stem_word(drop_negation(token.lower)),), ()) if at not in named else ():
+            meant = word_links(at, at + 1, word, linked)
+            yield from (replace(link, is_opposite=True, text=word.names[0]) for link in meant)
+
+
+def group_words(linked: Linked) -> Mapping[Phrase, Sequence[Word]]:
+    """Return the taught words and the definitions of the semantic model by the stems of their names."""
     definitions = linked.index.model.definitions
     glossary = [Word(each.names, "glossary", "", each.table, each.condition, each.meaning) for each in definitions]
     by_stems: dict[Phrase, list[Word]] = {}
     for word in (*linked.vocabulary.words, *glossary):
         for name in () if starts_year(word) else word.names:
             by_stems.setdefault(stem_phrase(name), []).append(word)
-    for start, end, stems in spans(tokens):
-        for word in by_stems.get(stems, ()):
-            yield from word_links(start, end, word, linked)
+    return by_stems
 
 
 def link_last_rows(linked: Linked) -> Iterator[Link]:

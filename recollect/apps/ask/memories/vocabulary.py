@@ -23,7 +23,7 @@ from recollect.apps.ask.question import Assumption, Scalar, SessionContext, get_
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
 from recollect.apps.ask.semantic.model import SemanticModel
 from recollect.apps.ask.sql_text import find_columns, find_tables_for, ground_condition
-from recollect.apps.ask.words import split_name, stem_phrase, tokenize
+from recollect.apps.ask.words import drop_negation, split_name, stem_phrase, tokenize
 from recollect.learning.definitions import find_definition_in_fact
 from recollect.recall.question import terms_in
 from recollect.values.memory import Memory
@@ -128,8 +128,9 @@ def list_terms(question: str, most: int) -> list[str]:
     runs = [" ".join(words[at : at + n]).strip(EDGES) for n in range(1, 5) for at in range(len(words) - n + 1)]
     by_stem = {stem_term(run): run for run in reversed(runs)}
     found = [by_stem.get(stem, stem) for stem in terms_in(question)[:most]]
+    opposites = (drop_negation(word.strip(EDGES).lower()) for word in words)
     # However the fiscal year is abbreviated.
-    return [*found, *([FISCAL_YEAR] if is_fiscal_word(question) else [])]
+    return [*found, *filter(None, opposites), *([FISCAL_YEAR] if is_fiscal_word(question) else [])]
 
 
 # Words ---------------------------------------------------------------------------------------------------------------
