@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Period, Ref
 from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, Target
 from recollect.apps.ask.interpret.periods import Unit
+from recollect.apps.ask.interpret.render import CannotRender, render_keys
 from recollect.apps.ask.interpret.state import Fact
 from recollect.apps.ask.interpret.work import Work, make_ref, negate
 
@@ -50,9 +52,12 @@ def add_having(work: Work, fact: Fact) -> None:
     """Add a condition on a count or a sum: of the related rows of each subject, or of each group."""
     ref = make_ref(fact.target, work.index)
     having = Having(Metric(fact.aggregate, ref), negate(fact.op, fact.is_negated), fact.values)
-    if says_nothing_else(work) and not ref.via and work.index.joins.is_below(ref.table, work.subject):
+    is_of_spans = bool(work.facts("grain")) and not work.named_entities  # "months with sales over 1000"
+    is_below = not ref.via and work.index.joins.is_below(ref.table, work.subject)
+    if says_nothing_else(work) and (is_of_spans or is_below):
         # "Customers who spent over 1000" are shown with what they spent.
-        work.groups, work.metrics, work.having = [Group(Ref(work.subject))], [having.metric], [having]
+        work.groups = [] if is_of_spans else [Group(Ref(work.subject))]
+        work.metrics, work.having = [having.metric], [having]
     elif is_of_rows(work) and is_fan_out(work, ref):
         work.existence.append(Existence(ref.table, having=having, via=ref.via))
     elif not (work.metrics or work.groups or work.columns):
@@ -174,7 +179,10 @@ def find_mentioned_moment(work: Work, at: int) -> Ref | None:
     before = [fact.target.table for fact in work.facts("entity", "exists", "having") if fact.at < at]
     # "This year, which customers did not order": what happened comes later.
     before = before or [fact.target.table for fact in work.facts("exists")]
-    if not before or before[-1] == work.subject:
+    base = work.base
+    # "Sales to customers in 2025" are those of 2025.
+    is_above = bool(work.index.tables[base].main_moment) and bool(before) and work.index.joins.belongs(base, before[-1])
+    if not before or is_above or before[-1] == work.subject:
         return None
     moment = work.index.tables[before[-1]].main_moment
     return Ref(before[-1], moment) if moment else None
@@ -247,11 +255,25 @@ def add_definitions(work: Work) -> None:
         if fact.op:
             work.guesses.append(fact.text)
             work.note("definition_unsure")
-        work.existence += [replace(each, is_negated=each.is_negated != fact.is_negated) for each in fragment.existence]
-        is_whole = fragment.existence and (fact.is_negated or fragment.subject != work.subject)
-        if not is_whole:
-            work.filters += [(each, fact) for each in define_filters(fragment, fact.is_negated)]
+        if is_plain(fragment, work.base, is_negated=fact.is_negated):
+            work.existence += [
+                replace(each, is_negated=each.is_negated != fact.is_negated) for each in fragment.existence
+            ]
+            work.filters += [(replace(each, op=negate(each.op, fact.is_negated)), fact) for each in fragment.filters]
             work.periods = join_deadlines(work.periods, fragment.periods)
+            continue
+        with suppress(CannotRender):
+            keys, place = render_keys(fragment, work.index, fragment.subject), Ref(fragment.subject, name=fact.text)
+            work.filters.append((Filter(place, negate("where", fact.is_negated), (keys,), is_text=False), fact))
+            continue
+        work.note("definition_missed")
+
+
+def is_plain(fragment: Frame, base: str, *, is_negated: bool) -> bool:
+    """Whether the conditions of a definition can stand beside others. The opposite of several is none of them, a row
+    without a date is in no period, and conditions on related rows concern the rows of one table."""
+    is_single = fragment.conditions == 1 and not fragment.periods
+    return (is_single or not is_negated) and (not fragment.existence or fragment.subject == base)
 
 
 def join_deadlines(periods: list[Period], defined: Sequence[Period]) -> list[Period]:
@@ -260,9 +282,3 @@ def join_deadlines(periods: list[Period], defined: Sequence[Period]) -> list[Per
     before = [each for each in periods if each.start is None and ends]
     joined = [replace(each, of=ends[0].of) for each in before]
     return [each for each in periods if each not in before] + (joined or list(defined))
-
-
-def define_filters(fragment: Frame, is_negated: bool) -> list[Filter]:
-    """Return the conditions on columns; only a single condition can be turned into its opposite."""
-    is_single = len(fragment.filters) == 1 and not fragment.periods
-    return [replace(each, op=negate(each.op, is_negated and is_single)) for each in fragment.filters]

@@ -563,7 +563,7 @@ def word_links(start: int, end: int, word: Word, linked: Linked) -> Iterator[Lin
         condition = Filter(Ref(table, name=text), "where", (word.condition,), is_text=False)
         fragments = [(Frame(table, filters=(condition,)), 1.0)] if table else []
     else:
-        fragments = read_meaning(word, linked) if word.meaning else []
+        fragments = read_meaning(word, linked, end) if word.meaning else []
     for fragment, score in fragments:
         yield Link(start, end, "definition", score, tier, fragment=fragment, text=text)
     if word.meaning and not fragments:
@@ -581,11 +581,11 @@ def taught_targets(word: Word, index: SchemaIndex) -> list[Target]:
     return [Target("measure", table, "", expression, word.aggregate)]
 
 
-def read_meaning(word: Word, linked: Linked) -> list[tuple[Frame, float]]:
+def read_meaning(word: Word, linked: Linked, end: int) -> list[tuple[Frame, float]]:
     # definitions.py composes, and composing needs links.
     from recollect.apps.ask.interpret import definitions
 
-    return definitions.read_meaning(word, linked)
+    return definitions.read_meaning(word, linked, end)
 
 
 def find_table(name: str, index: SchemaIndex) -> str:

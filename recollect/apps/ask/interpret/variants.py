@@ -302,9 +302,12 @@ def counts_named_rows(frame: Frame, base: str, work: Work) -> bool:
 
 
 def count_single_rows(frame: Frame, base: str, work: Work) -> int:
-    """Return how many conditions compare a figure of single rows below the subject, not of all of them together."""
-    inner = [each for existence in frame.existence for each in existence.filters if each.op[0] in "<>"]
-    return sum(bool(each.of.expression) or work.index.column_of(each.of).role == "measure" for each in inner)
+    """Return how many conditions compare a figure of single rows, not of all those below the subject or of a month
+    ("months with sales over 1000")."""
+    inner = [each for existence in frame.existence for each in existence.filters]
+    inner += frame.filters if work.facts("grain") and not work.named_entities else []
+    compared = [each.of for each in inner if each.op[0] in "<>"]
+    return sum(bool(ref.expression) or work.index.column_of(ref).role == "measure" for ref in compared)
 
 
 def count_strays(frame: Frame, base: str, work: Work) -> int:
