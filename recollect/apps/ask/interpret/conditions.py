@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Period, Ref
-from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, Target
+from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, SchemaIndex, Target
 from recollect.apps.ask.interpret.periods import Unit
 from recollect.apps.ask.interpret.render import CannotRender, render_keys
 from recollect.apps.ask.interpret.state import Fact
@@ -52,12 +52,9 @@ def add_having(work: Work, fact: Fact) -> None:
     """Add a condition on a count or a sum: of the related rows of each subject, or of each group."""
     ref = make_ref(fact.target, work.index)
     having = Having(Metric(fact.aggregate, ref), negate(fact.op, fact.is_negated), fact.values)
-    is_of_spans = bool(work.facts("grain")) and not work.named_entities  # "months with sales over 1000"
-    is_below = not ref.via and work.index.joins.is_below(ref.table, work.subject)
-    if says_nothing_else(work) and (is_of_spans or is_below):
+    if (groups := find_compared_groups(work, ref)) is not None:
         # "Customers who spent over 1000" are shown with what they spent.
-        work.groups = [] if is_of_spans else [Group(Ref(work.subject))]
-        work.metrics, work.having = [having.metric], [having]
+        work.groups, work.metrics, work.having = groups, [having.metric], [having]
     elif is_of_rows(work) and is_fan_out(work, ref):
         work.existence.append(Existence(ref.table, having=having, via=ref.via))
     elif not (work.metrics or work.groups or work.columns):
@@ -66,6 +63,17 @@ def add_having(work: Work, fact: Fact) -> None:
         if not work.metrics and not work.groups:
             work.groups, work.columns = [Group(each) for each in work.columns], []
         work.having.append(having)
+
+
+def find_compared_groups(work: Work, ref: Ref) -> list[Group] | None:
+    """Return the groups whose figures are compared if nothing else is said: the rows of the subject, or the spans of
+    time that are added later ("months with sales over 1000")."""
+    if not says_nothing_else(work):
+        return None
+    if work.facts("grain") and not work.named_entities:
+        return []
+    is_below = not ref.via and work.index.joins.is_below(ref.table, work.subject)
+    return [Group(Ref(work.subject))] if is_below else None
 
 
 def says_nothing_else(work: Work) -> bool:
@@ -123,7 +131,7 @@ def join_intervals(before: Interval, made: Interval, fact: Fact) -> Interval | N
     if is_one_range(before, fact, bounds):
         ranges = ((before.ranges[0][0], bounds[1]), *before.ranges[1:])
         return replace(before, text=f"{before.text} - {fact.text}", ranges=ranges)
-    if fact.junction and not fact.op and not before.op:
+    if fact.junction and not fact.op and not before.op and made.is_negated == before.is_negated:
         return replace(before, text=f"{before.text}, {fact.text}", ranges=(*before.ranges, bounds))
     return None
 
@@ -157,8 +165,14 @@ def add_period(work: Work, base: str, interval: Interval) -> None:
     moment = mentioned or find_moment(work, base, info)
     if moment is None:
         work.note("left_over")
+        return
+    made, before = make_period(moment, interval), work.periods[-1:] if work.last else []
+    if work.facts("compare") and [each.of for each in before] == [moment]:
+        # "Compare that with 2024": both periods are wanted.
+        text, others = f"{before[0].text}, {made.text}", (*before[0].others, *made.ranges)
+        work.periods[-1] = replace(before[0], text=text, others=others)
     else:
-        work.periods.append(make_period(moment, interval))
+        work.periods.append(made)
 
 
 def add_grain(work: Work, base: str, fact: Fact) -> None:
@@ -177,15 +191,18 @@ def add_grain(work: Work, base: str, fact: Fact) -> None:
 def find_mentioned_moment(work: Work, at: int) -> Ref | None:
     """Return the date of the rows named just before the period: "without orders in 2025" means the orders' date."""
     before = [fact.target.table for fact in work.facts("entity", "exists", "having") if fact.at < at]
-    # "This year, which customers did not order": what happened comes later.
-    before = before or [fact.target.table for fact in work.facts("exists")]
-    base = work.base
-    # "Sales to customers in 2025" are those of 2025.
-    is_above = bool(work.index.tables[base].main_moment) and bool(before) and work.index.joins.belongs(base, before[-1])
-    if not before or is_above or before[-1] == work.subject:
+    if before[-1:] in ([], [work.subject]):
+        # "This year, which customers did not order": what happened comes later.
+        before = [fact.target.table for fact in work.facts("exists") if fact.is_negated and fact.at > at]
+    if before[-1:] in ([], [work.subject]) or is_dated_below(work.base, before[-1], work.index):
         return None
     moment = work.index.tables[before[-1]].main_moment
     return Ref(before[-1], moment) if moment else None
+
+
+def is_dated_below(table: str, other: str, index: SchemaIndex) -> bool:
+    """Whether dated rows belong to others: "sales to customers in 2025" are those of 2025."""
+    return bool(index.tables[table].main_moment) and index.joins.belongs(table, other)
 
 
 def find_year(work: Work, base: str, info: ColumnInfo) -> Ref | None:

@@ -52,10 +52,15 @@ def without_void_rows(frame: Frame, work: Work) -> Frame:
     void = next((index.void[each] for each in (base, *parents) if each in index.void), None)
     asked = {(fact.target.table, fact.target.column) for fact in work.state.facts}
     asked |= {(each.of.table, each.of.column) for each in frame.filters}
-    is_sold = adds_up_amounts(frame, index) or ("counted_pieces", 1.0) in work.features
-    if void is None or (void.of.table, void.of.column) in asked or not is_sold:
+    if void is None or (void.of.table, void.of.column) in asked or not counts_sold(frame, work):
         return frame
     return replace(frame, filters=(*frame.filters, replace(void, is_default=True)))
+
+
+def counts_sold(frame: Frame, work: Work) -> bool:
+    """Whether a figure is about what was sold, or is that of the last answer, which was."""
+    is_same = work.last is not None and work.last != work.last.asked and frame.metrics == work.last.metrics
+    return is_same or adds_up_amounts(frame, work.index) or ("counted_pieces", 1.0) in work.features
 
 
 def adds_up_amounts(frame: Frame, index: SchemaIndex) -> bool:
@@ -179,11 +184,17 @@ def add_existence(
     on_way = {step.target for step in index.joins.path(base, new.table) or ()}
     columns = {each.of for each in new.filters}
     for n, each in enumerate(existence if not new.is_negated else ()):
-        is_related = each.table in on_way or index.joins.belongs(each.table, new.table)
+        is_related = each.table in on_way or is_on_way(new.table, base, each.table, index)
         if is_related and each.on is None and columns.isdisjoint(inner.of for inner in each.filters):
             joined = replace(each, filters=each.filters + new.filters, periods=each.periods + new.periods)
             return (*existence[:n], joined, *existence[n + 1 :])
     return (*existence, new)
+
+
+def is_on_way(table: str, base: str, other: str, index: SchemaIndex) -> bool:
+    """Whether one row of a table belongs to each row of another, or the way to the other leads over it."""
+    steps = index.joins.path(base, other) or ()
+    return index.joins.belongs(other, table) or any(step.target == table for step in steps)
 
 
 def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
