@@ -48,7 +48,9 @@ EQUATION = re.compile(
     re.IGNORECASE,
 )
 SIGNS, COLONS = ("=", "＝", "是指", "指的是", "改为", "改成"), (":", "：")
-STRUCTURE = frozenset(("select", "where", "count", "group", "order", "when", "compare", "grain"))  # of a question
+STRUCTURE = frozenset(
+    ("select", "where", "count", "group", "order", "when", "compare", "versus", "grain")
+)  # of a question
 PRONOUNS = ("them", "these", "those", "it", "this")
 POINTERS = ("those", "these", "ones", "one", "any", "anyone", "all", "who")  # that a meaning can begin with
 YES_OR_NO = ("true", "false", "yes", "no")

@@ -10,11 +10,12 @@ from functools import partial
 from typing import cast
 
 from recollect.apps.ask.interpret.conditions import find_moment
-from recollect.apps.ask.interpret.frame import Grain, Group, Metric, Order, Part, Period, Ref
+from recollect.apps.ask.interpret.frame import Compute, Grain, Group, Metric, Order, Part, Period, Ref
 from recollect.apps.ask.interpret.ordering import group_shown
 from recollect.apps.ask.interpret.periods import Unit, start_of
 from recollect.apps.ask.interpret.work import Work
 
+COPULAS = frozenset(("is", "are", "was", "were", "be", "been", "是"))
 MOST_MONTHS = 200  # days above which a period is compared with the year before
 GRAINS: tuple[tuple[int, Grain], ...] = ((1, "day"), (7, "week"), (31, "month"), (92, "quarter"))
 
@@ -27,12 +28,19 @@ def add_compute(work: Work) -> None:
 
 def add_share(work: Work) -> bool:
     """Show the share of each group in the total, or the rate of the rows that meet a condition."""
-    if all(group.grain for group in work.groups) and add_rate(work):
+    is_total = all(group.grain for group in work.groups)
+    if (is_total or says_what_rows_are(work)) and add_rate(work):
         return True
     is_possible = bool(work.metrics and work.groups)
     if is_possible:
         work.metrics[0] = replace(work.metrics[0], compute="share")
     return is_possible
+
+
+def says_what_rows_are(work: Work) -> bool:
+    """Whether the last condition says what the rows are: "orders were cancelled"."""
+    at = max((fact.at for _, fact in work.filters), default=0)
+    return at > 0 and work.linked.tokens[at - 1].lower in COPULAS and not work.facts("metric")
 
 
 def add_rate(work: Work) -> bool:
@@ -58,13 +66,18 @@ def add_growth(work: Work) -> bool:
     if is_since_last_year(work):
         work.periods = []
         return rank_by_change(work, is_descending=True)
+    return follow_time(work, "growth")
+
+
+def follow_time(work: Work, compute: Compute) -> bool:
+    """Show a figure beside what it becomes from one span of time to the next."""
     moment = find_moment(work, work.base)
     is_grouped = any(group.grain for group in work.groups)
     if not is_grouped and moment is not None:
         work.groups.append(Group(moment, cast(Grain, work.linked.vocabulary.grain or "month")))
     if not work.metrics or (moment is None and not is_grouped):
         return False
-    work.metrics.insert(1, replace(work.metrics[0], compute="growth"))
+    work.metrics.insert(1, replace(work.metrics[0], compute=compute))
     return True
 
 
@@ -112,6 +125,7 @@ def add_comparison(work: Work) -> None:
     """`compare 2021 and 2022`: a figure for each year, or for each value of the column."""
     if not work.facts("compare"):
         return
+    count_compared(work)
     if not work.metrics or not all(map(can_compare, work.periods)):
         work.note("left_over")
         return
@@ -119,6 +133,13 @@ def add_comparison(work: Work) -> None:
     compared = [*([] if is_split else compared_periods(work)), *compared_values(work)]
     work.groups += [group for group in compared[:1] if group not in work.groups]
     work.note("left_over", 0 if work.groups else 0.5)
+
+
+def count_compared(work: Work) -> None:
+    """`orders in 2021 vs 2022` are compared by their number."""
+    if not work.metrics and not work.columns and work.named_entities:
+        work.metrics.append(Metric("count", Ref(work.subject)))
+        work.note("default_aggregate")
 
 
 def compared_values(work: Work) -> list[Group]:
@@ -152,6 +173,6 @@ def compared_grain(period: Period) -> Grain:
 
 
 COMPUTES: dict[str, Callable[[Work], bool]] = {
-    "share": add_share, "rate": add_rate, "growth": add_growth,
+    "share": add_share, "rate": add_rate, "growth": add_growth, "running": partial(follow_time, compute="running"),
     "fastest": partial(rank_by_growth, is_descending=True), "slowest": partial(rank_by_growth, is_descending=False),
 }  # fmt: skip

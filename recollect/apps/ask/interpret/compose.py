@@ -65,10 +65,15 @@ def skip(state: State, linked: Linked) -> State:
     kinds = {operator.kind: operator.value for operator in operators}
     if any(is_count_phrase(link) for link in linked.links[at]):
         return state.move(at + 1, ("skip_operator", 1.0))
-    if kinds and CONTENT.isdisjoint(kinds):
+    if kinds and (CONTENT.isdisjoint(kinds) or is_plain_verb(kinds, at, linked)):
         feature = skipped_operator(kinds, at, linked)
         return state.move(at + 1, *([feature] if feature[1] else []))
     return state.move(at + 1, *skipped_word(kinds, at, linked), skipped=(*state.skipped, at))
+
+
+def is_plain_verb(kinds: Mapping[str, str], at: int, linked: Linked) -> bool:
+    """Whether a word that may say what has become of a row only says where it is: "live in Rome"."""
+    return "glue" in kinds and any(link.kind == "value" for link in linked.links_at(at + 2))
 
 
 def is_count_phrase(link: Link) -> bool:

@@ -96,12 +96,22 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
         changes["skipped"] = (*state.skipped, link.start)
     is_amount = any(token.lower == "much" for token in linked.tokens[: link.start])
     name = Name(state, link, NO_COLUMN, is_amount, False, name_features(link), changes)
+    if state.groups and not linked.tokens[link.end - 1].is_plural and is_compound(link, linked):
+        yield name.move(None, entity=state.entity)  # "by product category" is by category
     if state.counts:
         yield from count_entity(name)
         return
     for read in ENTITY_READINGS:
         yield from read(name)
     yield from mention_entity(name, lead_word(linked, link.start))
+
+
+def is_compound(link: Link, linked: Linked) -> bool:
+    """Whether a table is named right after it that its rows belong to."""
+    is_apart = any(token.mark for token in linked.tokens[link.end : link.end + 1])
+    return not is_apart and any(
+        linked.index.joins.is_below(link.target.table, each) for each in linked.tables_at(link.end)
+    )
 
 
 def mention_entity(name: Name, lead: str) -> Iterator[State]:
@@ -145,7 +155,8 @@ def compare_count(name: Name) -> Iterator[State]:
 
 def rank_by_count(name: Name) -> Iterator[State]:
     """`the most orders`."""
-    if name.state.superlative.removesuffix(ROWS) in ("desc", "asc"):
+    # "The best month for each region" counts no regions.
+    if name.state.superlative.removesuffix(ROWS) in ("desc", "asc") and not name.state.groups:
         top = name.top("count", target=name.rows, in_where=name.state.in_where)
         has_ranked = any(fact.kind in ("show", "entity", "group", "grain") for fact in name.state.facts)
         yield name.move(top, ("ranked_nothing", float(not has_ranked)), superlative="", numbers=())
@@ -188,7 +199,7 @@ def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
 
 
 def figure_features(state: State, link: Link) -> Iterator[Feature]:
-    if link.kind == "measure" and link.score >= NAMED:
+    if link.kind == "measure" and (state.counts or link.score >= NAMED):
         yield "counted_figure" if state.counts else "named_figure", 1.0
     if state.waits:
         yield "open_unused", 1.0
@@ -289,7 +300,8 @@ def measure_features(name: Name, aggregates: tuple[str, ...]) -> list[Feature]:
 
 def order_by_column(name: Name) -> Iterator[State]:
     if name.state.order and not is_pending_figure(name.state):
-        yield name.move(name.order(), order="")
+        # "Rank the categories by revenue": by all that they have.
+        yield name.move(name.order(name.figure if name.is_below else ""), order="")
 
 
 def rank_by_column(name: Name) -> Iterator[State]:

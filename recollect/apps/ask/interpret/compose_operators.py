@@ -87,6 +87,7 @@ def on_aggregate(state: State, link: Link, value: str, linked: Linked) -> Change
 def on_superlative(state: State, link: Link, value: str, linked: Linked) -> Changes:
     # "longest on top, first 4": only one of several can be meant, the other is lost.
     is_other = state.superlative[:1] not in ("", value[0])
+    yield from take_extremes(state, value)
     value = state.superlative if state.superlative.startswith(f"{value}:") else value
     yield {"superlative": value, "compare": "", "groups": False, "features": (("left_over", 1.0),) if is_other else ()}
     if value in ("desc", "asc") and is_ranked(state, link, linked):
@@ -98,6 +99,12 @@ def on_superlative(state: State, link: Link, value: str, linked: Linked) -> Chan
         # "hired last": the date was named before
         top = Fact("superlative", link.start, state.open, is_descending=value == "last", in_where=True)
         yield {"facts": without_shown(state, state.open), "fact": top, **NO_COLUMN}
+
+
+def take_extremes(state: State, value: str) -> Changes:
+    """`the highest and lowest price` are two figures."""
+    if {state.superlative, value} == {"desc", "asc"} and state.junction == "and" and not state.in_where:
+        yield {"superlative": "", "aggregates": ("max", "min"), "junction": ""}
 
 
 def is_ranked(state: State, link: Link, linked: Linked) -> bool:
@@ -166,7 +173,8 @@ def on_negate(state: State, link: Link, value: str, linked: Linked) -> Changes:
 def on_junction(state: State, link: Link, value: str, linked: Linked) -> Changes:
     if state.counts and state.entity:
         # "Orders by region, count and amount": the rows are counted, and something else is asked for as well.
-        counted = Fact("metric", link.start, Target("entity", state.entity), "count")
+        figures = [fact.target.table for fact in state.facts if fact.kind == "metric"]
+        counted = Fact("metric", link.start, Target("entity", (*figures, state.entity)[0]), "count")
         yield {"fact": counted, "junction": value, "counts": False}
     yield {"fact": Fact("both", link.start)} if value == "both" else {"junction": value}
 
@@ -188,7 +196,10 @@ def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
     if is_expected or len(words) > 1 or words[0] not in BARE_GRAINS:
         is_trend = value == "month" and not re.search("month|月", " ".join(words))
         grain = (linked.vocabulary.grain if is_trend else "") or value
-        yield {"fact": Fact("grain", link.start, text=grain, op="trend" if is_trend else ""), "groups": False}
+        fact = Fact("grain", link.start, text=grain, op="trend" if is_trend else "")
+        # "Average monthly sales" are what a month has, not what a sale is worth.
+        per = {("avg",): ("per",)} if len(words) == 1 else {}
+        yield {"fact": fact, "groups": False, "aggregates": per.get(state.aggregates, state.aggregates)}
 
 
 def on_versus(state: State, link: Link, value: str, linked: Linked) -> Changes:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Period, Ref
-from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, Target
+from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, SchemaIndex, Target
 from recollect.apps.ask.interpret.periods import Unit
+from recollect.apps.ask.interpret.render import CannotRender, render_keys
 from recollect.apps.ask.interpret.state import Fact
 from recollect.apps.ask.interpret.work import Work, make_ref, negate
 
@@ -51,9 +53,9 @@ def add_having(work: Work, fact: Fact) -> None:
     """Add a condition on a count or a sum: of the related rows of each subject, or of each group."""
     ref = make_ref(fact.target, work.index)
     having = Having(Metric(fact.aggregate, ref), negate(fact.op, fact.is_negated), fact.values)
-    if says_nothing_else(work) and not ref.via and work.index.joins.is_below(ref.table, work.subject):
+    if (groups := find_compared_groups(work, ref)) is not None:
         # "Customers who spent over 1000" are shown with what they spent.
-        work.groups, work.metrics, work.having = [Group(Ref(work.subject))], [having.metric], [having]
+        work.groups, work.metrics, work.having = groups, [having.metric], [having]
     elif is_of_rows(work) and is_fan_out(work, ref):
         work.existence.append(Existence(ref.table, having=having, via=ref.via))
     elif not (work.metrics or work.groups or work.columns):
@@ -62,6 +64,17 @@ def add_having(work: Work, fact: Fact) -> None:
         if not work.metrics and not work.groups:
             work.groups, work.columns = [Group(each) for each in work.columns], []
         work.having.append(having)
+
+
+def find_compared_groups(work: Work, ref: Ref) -> list[Group] | None:
+    """Return the groups whose figures are compared if nothing else is said: the rows of the subject, or the spans of
+    time that are added later ("months with sales over 1000")."""
+    if not says_nothing_else(work):
+        return None
+    if work.facts("grain") and not work.named_entities:
+        return []
+    is_below = not ref.via and work.index.joins.is_below(ref.table, work.subject)
+    return [Group(Ref(work.subject))] if is_below else None
 
 
 def says_nothing_else(work: Work) -> bool:
@@ -119,7 +132,7 @@ def join_intervals(before: Interval, made: Interval, fact: Fact) -> Interval | N
     if is_one_range(before, fact, bounds):
         ranges = ((before.ranges[0][0], bounds[1]), *before.ranges[1:])
         return replace(before, text=f"{before.text} - {fact.text}", ranges=ranges)
-    if fact.junction and not fact.op and not before.op:
+    if fact.junction and not fact.op and not before.op and made.is_negated == before.is_negated:
         return replace(before, text=f"{before.text}, {fact.text}", ranges=(*before.ranges, bounds))
     return None
 
@@ -153,8 +166,14 @@ def add_period(work: Work, base: str, interval: Interval) -> None:
     moment = mentioned or find_moment(work, base, info)
     if moment is None:
         work.note("left_over")
+        return
+    made, before = make_period(moment, interval), work.periods[-1:] if work.last else []
+    if work.facts("compare") and [each.of for each in before] == [moment]:
+        # "Compare that with 2024": both periods are wanted.
+        text, others = f"{before[0].text}, {made.text}", (*before[0].others, *made.ranges)
+        work.periods[-1] = replace(before[0], text=text, others=others)
     else:
-        work.periods.append(make_period(moment, interval))
+        work.periods.append(made)
 
 
 def add_grain(work: Work, base: str, fact: Fact) -> None:
@@ -173,12 +192,18 @@ def add_grain(work: Work, base: str, fact: Fact) -> None:
 def find_mentioned_moment(work: Work, at: int) -> Ref | None:
     """Return the date of the rows named just before the period: "without orders in 2025" means the orders' date."""
     before = [fact.target.table for fact in work.facts("entity", "exists", "having") if fact.at < at]
-    # "This year, which customers did not order": what happened comes later.
-    before = before or [fact.target.table for fact in work.facts("exists")]
-    if not before or before[-1] == work.subject:
+    if before[-1:] in ([], [work.subject]):
+        # "This year, which customers did not order": what happened comes later.
+        before = [fact.target.table for fact in work.facts("exists") if fact.is_negated and fact.at > at]
+    if before[-1:] in ([], [work.subject]) or is_dated_below(work.base, before[-1], work.index):
         return None
     moment = work.index.tables[before[-1]].main_moment
     return Ref(before[-1], moment) if moment else None
+
+
+def is_dated_below(table: str, other: str, index: SchemaIndex) -> bool:
+    """Whether dated rows belong to others: "sales to customers in 2025" are those of 2025."""
+    return bool(index.tables[table].main_moment) and index.joins.belongs(table, other)
 
 
 def find_year(work: Work, base: str, info: ColumnInfo) -> Ref | None:
@@ -261,11 +286,25 @@ def add_definitions(work: Work) -> None:
         if fact.op:
             work.guesses.append(fact.text)
             work.note("definition_unsure")
-        work.existence += [replace(each, is_negated=each.is_negated != fact.is_negated) for each in fragment.existence]
-        is_whole = fragment.existence and (fact.is_negated or fragment.subject != work.subject)
-        if not is_whole:
-            work.filters += [(each, fact) for each in define_filters(fragment, fact.is_negated)]
+        if is_plain(fragment, work.base, is_negated=fact.is_negated):
+            work.existence += [
+                replace(each, is_negated=each.is_negated != fact.is_negated) for each in fragment.existence
+            ]
+            work.filters += [(replace(each, op=negate(each.op, fact.is_negated)), fact) for each in fragment.filters]
             work.periods = join_deadlines(work.periods, fragment.periods)
+            continue
+        with suppress(CannotRender):
+            keys, place = render_keys(fragment, work.index, fragment.subject), Ref(fragment.subject, name=fact.text)
+            work.filters.append((Filter(place, negate("where", fact.is_negated), (keys,), is_text=False), fact))
+            continue
+        work.note("definition_missed")
+
+
+def is_plain(fragment: Frame, base: str, *, is_negated: bool) -> bool:
+    """Whether the conditions of a definition can stand beside others. The opposite of several is none of them, a row
+    without a date is in no period, and conditions on related rows concern the rows of one table."""
+    is_single = fragment.conditions == 1 and not fragment.periods
+    return (is_single or not is_negated) and (not fragment.existence or fragment.subject == base)
 
 
 def join_deadlines(periods: list[Period], defined: Sequence[Period]) -> list[Period]:
@@ -274,9 +313,3 @@ def join_deadlines(periods: list[Period], defined: Sequence[Period]) -> list[Per
     before = [each for each in periods if each.start is None and ends]
     joined = [replace(each, of=ends[0].of) for each in before]
     return [each for each in periods if each not in before] + (joined or list(defined))
-
-
-def define_filters(fragment: Frame, is_negated: bool) -> list[Filter]:
-    """Return the conditions on columns; only a single condition can be turned into its opposite."""
-    is_single = len(fragment.filters) == 1 and not fragment.periods
-    return [replace(each, op=negate(each.op, is_negated and is_single)) for each in fragment.filters]

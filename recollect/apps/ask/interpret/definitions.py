@@ -28,27 +28,28 @@ class Reading:
     conditions: Frame
 
 
-def read_meaning(word: Word, linked: Linked) -> list[tuple[Frame, float]]:
-    """Return up to three condition frames for a taught meaning, each with a score; none if it has no conditions."""
-    made = [read_conditions(text, table, linked) for table, text in list_phrasings(word, linked)]
-    readings = next((each for each in made if each and is_whole(each[0], each)), next(filter(None, made), []))
+def read_meaning(word: Word, linked: Linked, end: int = 0) -> list[tuple[Frame, float]]:
+    """Return up to three condition frames for a taught meaning, each with a score; none if it has no conditions. `end`
+    is where the word ends in the question."""
+    read = (read_conditions(text, table, linked) for table, text in list_phrasings(word, linked, end))
+    made = list(filter(None, read))
+    readings = next((each for each in made if is_whole(each[0], each)), made[0] if made else [])
     found = dict.fromkeys((each.conditions for each in readings), 0.8)
     if readings and is_whole(readings[0], readings):
         found[readings[0].conditions] = 1.0
     return list(found.items())[:MOST]
 
 
-def list_phrasings(word: Word, linked: Linked) -> Iterator[tuple[str, str]]:
+def list_phrasings(word: Word, linked: Linked, end: int) -> Iterator[tuple[str, str]]:
     """Yield the tables whose rows a meaning may describe, each with the meaning in a form that can be read: "ordered
-    lately" is about the rows of the question, "customers who spent over 100" names its rows itself."""
-    titles = {name: table.title for name, table in linked.index.tables.items()}
-    named = find_table(word.table, linked.index) or subject_of(linked)
-    if named:
-        yield named, f"{titles[named]} {LEAD} {word.meaning}"
-    if head := find_head(word.meaning, linked.index):
-        yield head, word.meaning
-    if not named and (other := subject_of_meaning(word, linked)):
-        yield other, f"{titles[other]} {LEAD} {word.meaning}"
+    lately" is about the rows that the word describes or the question is about, "customers who spent over 100" names
+    its rows itself."""
+    head = find_head(word.meaning, linked.index)
+    described = find_table(word.table, linked.index) or find_subject(linked, end)
+    others = () if described else (find_subject(linked), "" if head else subject_of_meaning(word, linked))
+    for table in filter(None, dict.fromkeys((described, head, *others))):
+        title = linked.index.tables[table].title
+        yield table, word.meaning if table == head else f"{title} {LEAD} {word.meaning}"
 
 
 def is_question(message: str) -> bool:
@@ -114,7 +115,8 @@ def conditions_of(frame: Frame, linked: Linked) -> Frame | None:
     return list_rows(replace(frame, groups=groups, periods=(*frame.periods, *periods)), linked.index)
 
 
-def subject_of(linked: Linked) -> str:
-    """Return the table that the question names first."""
+def find_subject(linked: Linked, start: int | None = None) -> str:
+    """Return the table that the question names first, or at one place."""
     named = [link for link in link_names(linked.tokens, linked.index) if link.kind == "entity" and link.score > 0.75]
+    named = [link for link in named if start in (None, link.start)]
     return max(named, key=lambda link: (link.score, -link.start)).target.table if named else ""

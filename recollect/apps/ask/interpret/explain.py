@@ -157,7 +157,7 @@ def metric_words(metric: Metric, wording: Wording) -> str:
         return wording.say("rate", lower_first(text), wording.say("comma").join(condition_words(part, wording)))
     if not metric.compute:
         return text
-    return wording.say(metric.compute, lower_first(text) if metric.compute in ("growth", "change") else text)
+    return wording.say(metric.compute, lower_first(text) if metric.compute in ("growth", "running", "change") else text)
 
 
 def group_words(group: Group, wording: Wording) -> str:

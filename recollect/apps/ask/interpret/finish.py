@@ -219,6 +219,7 @@ def show_column(work: Work, ref: Ref) -> None:
         work.groups.append(Group(Ref(ref.table, via=ref.via)))
         work.columns.append(ref)
     else:
+        work.note("group_by_measure", work.index.column_of(ref).role == "measure")
         work.groups.append(Group(ref))
 
 
@@ -245,6 +246,15 @@ def group_by_entity_before(work: Work) -> None:
             return
 
 
+def show_twins(work: Work) -> None:
+    """Show two rows of a table, "employees and their managers"; "employees and employees" are one too many."""
+    named = work.named_entities[1:] if not work.facts("show") else []
+    twins = [fact.target for fact in named if fact.junction == "and" and fact.target.table == work.subject]
+    if twins:
+        work.columns.insert(0, Ref(work.subject))
+        work.note("left_over", not any(each.via for each in twins))
+
+
 def show_entities(work: Work) -> None:
     """Show tables that "and" connects with a column by their label."""
     shows, tables = work.facts("show"), work.tables("show")
@@ -255,6 +265,7 @@ def show_entities(work: Work) -> None:
         is_joined = fact.junction == "and" or (leads_columns and is_before and not n)
         if is_joined and fact.target.table not in tables:
             work.columns.insert(0 if is_before else len(work.columns), make_ref(fact.target, work.index))
+    show_twins(work)
 
 
 # What is left --------------------------------------------------------------------------------------------------------

@@ -238,7 +238,8 @@ def change_conditions(work: Work) -> None:
     new = [Filter(make_ref(fact.target, work.index), negate(fact.op, fact.is_negated)) for fact in work.facts("filter")]
     work.filters = [pair for pair in work.filters if not any(replaces(each, pair[0], work) for each in new)]
     work.existence = [without_replaced(each, new, work) for each in work.existence]
-    if work.facts("period"):
+    is_compared = len(work.facts("period")) == 1 and bool(work.facts("compare"))
+    if work.facts("period") and not is_compared:
         work.periods = []
 
 

@@ -18,7 +18,7 @@ Op = Literal[
     "> average", "< average", "contains", "starts", "ends", "not contains",
 ]  # fmt: skip
 Grain = Literal["", "hour", "day", "weekday", "week", "month", "quarter", "year"]
-Compute = Literal["", "share", "growth", "rate", "change"]
+Compute = Literal["", "share", "growth", "running", "rate", "change"]
 POSITIVE: dict[str, Op] = {"!=": "=", "not in": "in", "not contains": "contains"}
 
 
@@ -42,8 +42,9 @@ class Group:
 @dataclass(frozen=True, slots=True)
 class Metric:
     """`aggregate` is count, count_distinct, sum, avg, min or max. `compute` shows it as a share of the total, as the
-    growth since the row before, as the rate of the rows that meet `part`, or as the change from its second period to
-    its first. `per` divides it by the number of different groups: orders per customer."""
+    growth since the row before, added up to the row (running), as the rate of the rows that meet `part`, or as the
+    change from its second period to its first. `per` divides it by the number of different groups: orders per
+    customer."""
 
     aggregate: str
     of: Ref

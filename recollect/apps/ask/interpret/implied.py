@@ -97,10 +97,13 @@ def find_need(work: Work) -> str:
 def computes_figure(work: Work) -> bool:
     """Whether growth or a share is asked for, and no rows are named that could be counted."""
     computed = {fact.text for fact in work.facts("compute")}
-    named, grouped = {fact.target.table for fact in work.named_entities}, work.tables("group")
+    named = {fact.target.table for fact in work.named_entities}
+    grouped = {fact.target.table for fact in work.facts("group") if not fact.target.column}
     if "share" in computed:
         return bool(grouped) and named <= grouped
-    return bool(computed & {"fastest", "slowest"}) or ("growth" in computed and not (grouped and named - grouped))
+    return bool(computed & {"fastest", "slowest"}) or (
+        bool(computed & {"growth", "running"}) and not (grouped and named - grouped)
+    )
 
 
 def list_options(work: Work, kind: str) -> Iterator[tuple[Target, str]]:
@@ -117,8 +120,11 @@ def list_options(work: Work, kind: str) -> Iterator[tuple[Target, str]]:
 
 def list_counted(work: Work, concept: str) -> list[str]:
     """Return the tables whose rows may be counted to rank others, where no amount of money ranks them."""
+    if not work.subject:  # "the busiest weekday"
+        sold = [each.table for each in work.index.figures if work.index.tables[each.table].main_moment]
+        return sold[:1] if concept == "rows" and work.facts("grain") else []
     is_counted = concept == "rows" or not (work.index.figures or work.tables("entity") - {work.subject})
-    if not work.subject or not is_counted:
+    if not is_counted:
         return []
     return [work.subject] if work.facts("show") else list_children(work.subject, work.index)
 

@@ -55,6 +55,8 @@ PRONOUNS = frozenset(
     ("they", "them", "these", "those", "their", "它们", "他们", "其中")
 )  # for the rows of the last answer
 WHO = ("who", "whom", "whose", "谁")
+PERSON = (stem_word("person"),)
+EVERYONE = ("everyone", "everybody", "anyone", "anybody")
 VALUES = frozenset(("value", "period"))
 NAMING = VALUES | {"entity", "column", "measure", "definition"}
 CLEAR = 0.8  # score above which a name is clear
@@ -149,7 +151,8 @@ class Linked:
     @property
     def asks_who(self) -> bool:
         """Whether the question is about people."""
-        return bool(self.tokens) and self.tokens[0].lower in WHO
+        lead = takewhile(lambda token: token.lower in WHO or is_select(token), self.tokens)
+        return any(token.lower in WHO for token in lead)
 
     def links_at(self, at: int) -> Sequence[Link]:
         return self.links[at] if at < len(self.links) else ()
@@ -171,7 +174,7 @@ def link_question(
     last: Frame | None = None, values: Sequence[FoundValue] = (), is_last_sure: bool = True,
 ) -> Linked:  # fmt: skip
     """Return the question's tokens and links. Call again with `values` after looking up `lookups`."""
-    tokens, known = tokenize(question), index.values.with_values(values)
+    tokens, known = drop_everyone(tokenize(question)), index.values.with_values(values)
     linked = Linked(question, tokens, index, vocabulary=vocabulary or Vocabulary(), today=today or date.today(),
                     last=last, is_last_sure=is_last_sure)  # fmt: skip
     found: list[Link] = [
@@ -194,6 +197,15 @@ def link_question(
     linked.links = sort_links(found, len(tokens))
     linked.lookups = find_lookups(found) if not values else ()
     return linked
+
+
+def drop_everyone(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Return "everyone who ordered" as "who ordered"."""
+    after = (*tokens[1:], None)
+    return tuple(
+        token for token, following in zip(tokens, after, strict=False)
+        if not (token.lower in EVERYONE and following and following.lower in WHO)
+    )  # fmt: skip
 
 
 def sort_links(found: Iterable[Link], length: int) -> list[list[Link]]:
@@ -271,7 +283,13 @@ def find_names(tokens: Sequence[Token], stems: Phrase, index: SchemaIndex) -> di
     for table in tables:
         for target, score in table.items():
             keep_best(found, target, score)
-    return found
+    return found | name_people(stems, found, index)
+
+
+def name_people(stems: Phrase, found: Mapping[Target, float], index: SchemaIndex) -> dict[Target, float]:
+    """Return all that "people" names, where something is called so by its meaning only: customers are people, too."""
+    best = max(found.values(), default=0.0)
+    return {Target("entity", table): best for table in index.people} if stems == PERSON and 0 < best < 1 else {}
 
 
 def drop_keys(found: Mapping[Target, float], index: SchemaIndex) -> dict[Target, float]:
@@ -289,6 +307,10 @@ def drop_keys(found: Mapping[Target, float], index: SchemaIndex) -> dict[Target,
 
 def is_operator(token: Token) -> bool:
     return bool(find_operators([token]))
+
+
+def is_select(token: Token) -> bool:
+    return any(operator.kind == "select" for operator in find_operators([token]))
 
 
 def shortened(token: Token, index: SchemaIndex) -> Iterator[tuple[Target, float]]:
@@ -413,14 +435,12 @@ def link_misspelt(tokens: Sequence[Token], found: Sequence[Link], index: SchemaI
     respelt = respell(tokens, cover(found), index.words)
     changed = {at for at, token in enumerate(respelt) if token != tokens[at]}
     if changed:
-        links = (
-            *link_names(respelt, index),
-            *link_values(respelt, index, index.values),
-            *link_operators(respelt, index),
-        )
-        for link in links:
-            if not changed.isdisjoint(cover([link])):
-                yield replace(link, score=link.score * MISSPELT)
+        named = (*link_names(respelt, index), *link_values(respelt, index, index.values))
+        named = tuple(link for link in named if not changed.isdisjoint(cover([link])))
+        # What may be a name is no misspelt operator.
+        rest = changed - cover(named)
+        operators = (link for link in link_operators(respelt, index) if not rest.isdisjoint(cover([link])))
+        yield from (replace(link, score=link.score * MISSPELT) for link in (*named, *operators))
 
 
 def cover(links: Iterable[Link]) -> set[int]:
@@ -585,7 +605,7 @@ def word_links(start: int, end: int, word: Word, linked: Linked) -> Iterator[Lin
         condition = Filter(Ref(table, name=text), "where", (word.condition,), is_text=False)
         fragments = [(Frame(table, filters=(condition,)), 1.0)] if table else []
     else:
-        fragments = read_meaning(word, linked) if word.meaning else []
+        fragments = read_meaning(word, linked, end) if word.meaning else []
     for fragment, score in fragments:
         yield Link(start, end, "definition", score, tier, fragment=fragment, text=text)
     if word.meaning and not fragments:
@@ -603,11 +623,11 @@ def taught_targets(word: Word, index: SchemaIndex) -> list[Target]:
     return [Target("measure", table, "", expression, word.aggregate)]
 
 
-def read_meaning(word: Word, linked: Linked) -> list[tuple[Frame, float]]:
+def read_meaning(word: Word, linked: Linked, end: int) -> list[tuple[Frame, float]]:
     # definitions.py composes, and composing needs links.
     from recollect.apps.ask.interpret import definitions
 
-    return definitions.read_meaning(word, linked)
+    return definitions.read_meaning(word, linked, end)
 
 
 def find_table(name: str, index: SchemaIndex) -> str:

@@ -131,6 +131,11 @@ def order_by_concept(work: Work, concept: str, is_descending: bool) -> None:
     found = work.index.best_of_concept(concept, work.subject)
     if found is None and concept == "age":
         found, is_descending = work.index.best_of_concept("birth", work.subject), not is_descending
+    if found is None and not work.named_entities:
+        # "The cheapest desk": a kind of rows was named by its value, the rows themselves have the price.
+        below = [join.table for join in work.index.model.joins if join.to == work.subject]
+        found = next(filter(None, (work.index.best_of_concept(concept, table) for table in below)), None)
+        work.subject = found.table if found else work.subject
     if found is not None:
         work.note("superlative_guessed", 0.3)
         ref = make_ref(found, work.index)

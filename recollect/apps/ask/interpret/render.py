@@ -37,7 +37,13 @@ FORMATS = {
     "year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d", "hour": "%Y-%m-%d %H:00", "week": "%Y-%W", "weekday": "%w",
 }  # fmt: skip
 TITLES = {"count": "count", "count_distinct": "count", "sum": "total", "avg": "average", "min": "min", "max": "max"}
-COMPUTED_TITLES = {"share": "{} %", "growth": "{} growth %", "rate": "{} %", "change": "{} growth %"}
+COMPUTED_TITLES = {
+    "share": "{} %",
+    "growth": "{} growth %",
+    "running": "running {}",
+    "rate": "{} %",
+    "change": "{} growth %",
+}
 PLACE = "place"
 MAX_LISTED, MAX_PARENTS = 8, 2  # columns of a list where the question names none, and names of other rows among them
 
@@ -403,14 +409,16 @@ def aggregate_expression(metric: Metric, query: Query) -> exp.Expr:
 
 
 def compute(metric: Metric, made: exp.Expr, frame: Frame, query: Query) -> exp.Expr:
-    """Return the metric as asked: itself, or in percent its share of the total, its growth since the row before, the
-    part of it that some rows have, or its change from the second period of the part to the first."""
+    """Return the metric as asked: itself, or in percent its share of the total, its growth since the row before, it
+    added up, the part of it that some rows have, or its change from the second period of the part to the first."""
     part = metric.part or Part()
     if metric.compute == "share":
         return percentage(made, exp.Window(this=exp.Sum(this=made.copy())), query)
     if metric.compute == "growth":
-        before = find_before(made, frame, query)
+        before = follow_time(exp.Lag(this=made.copy()), frame, query)
         return percentage(made - before, nonzero(before), query)
+    if metric.compute == "running":
+        return follow_time(exp.Sum(this=made.copy()), frame, query)
     if metric.compute == "rate":
         conditions = [condition_expression(each, query) for each in part.filters]
         conditions += [existence_expression(each, query) for each in part.existence]
@@ -421,14 +429,14 @@ def compute(metric: Metric, made: exp.Expr, frame: Frame, query: Query) -> exp.E
     return made
 
 
-def find_before(made: exp.Expr, frame: Frame, query: Query) -> exp.Expr:
-    """Return the figure of the period before, within each of the other groups."""
+def follow_time(figure: exp.Expr, frame: Frame, query: Query) -> exp.Expr:
+    """Return a figure over the periods up to each, within each of the other groups."""
     moments = [group_expressions(each, query)[0] for each in frame.groups if each.grain]
     others = [part for each in frame.groups if not each.grain for part in group_expressions(each, query)]
     if not moments:
-        raise CannotRender("growth needs a period to group by")
+        raise CannotRender("nothing follows in time without a period to group by")
     order = exp.Order(expressions=[exp.Ordered(this=moments[0])])
-    return exp.Window(this=exp.Lag(this=made.copy()), partition_by=others, order=order)
+    return exp.Window(this=figure, partition_by=others, order=order)
 
 
 def sum_where(condition: exp.Expr, metric: Metric, query: Query) -> exp.Expr:

@@ -55,10 +55,15 @@ def without_void_rows(frame: Frame, work: Work) -> Frame:
     void = next((index.void[each] for each in (base, *parents) if each in index.void), None)
     asked = {(fact.target.table, fact.target.column) for fact in work.state.facts}
     asked |= {(each.of.table, each.of.column) for each in frame.filters}
-    is_sold = adds_up_amounts(frame, index) or ("counted_pieces", 1.0) in work.features
-    if void is None or (void.of.table, void.of.column) in asked or not is_sold:
+    if void is None or (void.of.table, void.of.column) in asked or not counts_sold(frame, work):
         return frame
     return replace(frame, filters=(*frame.filters, replace(void, is_default=True)))
+
+
+def counts_sold(frame: Frame, work: Work) -> bool:
+    """Whether a figure is about what was sold, or is that of the last answer, which was."""
+    is_same = work.last is not None and work.last != work.last.asked and frame.metrics == work.last.metrics
+    return is_same or adds_up_amounts(frame, work.index) or ("counted_pieces", 1.0) in work.features
 
 
 def adds_up_amounts(frame: Frame, index: SchemaIndex) -> bool:
@@ -207,11 +212,17 @@ def add_existence(
     on_way = {step.target for step in index.joins.path(base, new.table) or ()}
     columns = {each.of for each in new.filters}
     for n, each in enumerate(existence if not new.is_negated else ()):
-        is_related = each.table in on_way or index.joins.belongs(each.table, new.table)
+        is_related = each.table in on_way or is_on_way(new.table, base, each.table, index)
         if is_related and each.on is None and columns.isdisjoint(inner.of for inner in each.filters):
             joined = replace(each, filters=each.filters + new.filters, periods=each.periods + new.periods)
             return (*existence[:n], joined, *existence[n + 1 :])
     return (*existence, new)
+
+
+def is_on_way(table: str, base: str, other: str, index: SchemaIndex) -> bool:
+    """Whether one row of a table belongs to each row of another, or the way to the other leads over it."""
+    steps = index.joins.path(base, other) or ()
+    return index.joins.belongs(other, table) or any(step.target == table for step in steps)
 
 
 def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
@@ -330,9 +341,12 @@ def counts_named_rows(frame: Frame, base: str, work: Work) -> bool:
 
 
 def count_single_rows(frame: Frame, base: str, work: Work) -> int:
-    """Return how many conditions compare a figure of single rows below the subject, not of all of them together."""
-    inner = [each for existence in frame.existence for each in existence.filters if each.op[0] in "<>"]
-    return sum(bool(each.of.expression) or work.index.column_of(each.of).role == "measure" for each in inner)
+    """Return how many conditions compare a figure of single rows, not of all those below the subject or of a month
+    ("months with sales over 1000")."""
+    inner = [each for existence in frame.existence for each in existence.filters]
+    inner += frame.filters if work.facts("grain") and not work.named_entities else []
+    compared = [each.of for each in inner if each.op[0] in "<>"]
+    return sum(bool(ref.expression) or work.index.column_of(ref).role == "measure" for ref in compared)
 
 
 def count_strays(frame: Frame, base: str, work: Work) -> int:
