@@ -45,7 +45,8 @@ def list_phrasings(word: Word, linked: Linked, end: int) -> Iterator[tuple[str, 
     lately" is about the rows that the word describes or the question is about, "customers who spent over 100" names
     its rows itself."""
     head = find_head(word.meaning, linked.index)
-    described = find_table(word.table, linked.index) or find_subject(linked, end)
+    before = linked.last.subject if linked.last and not find_subject(linked) else ""  # "and the inactive ones"
+    described = find_table(word.table, linked.index) or find_subject(linked, end) or before
     others = () if described else (find_subject(linked), "" if head else subject_of_meaning(word, linked))
     for table in filter(None, dict.fromkeys((described, head, *others))):
         title = linked.index.tables[table].title

@@ -243,6 +243,15 @@ def change_conditions(work: Work) -> None:
         work.periods = []
 
 
+def change_definitions(work: Work) -> None:
+    """A taught word takes the place of its opposite: "and the inactive ones"."""
+    meant = [fact.fragment for fact in work.facts("define") if fact.fragment]
+    existence = [replace(each, is_negated=False) for fragment in meant for each in fragment.existence]
+    conditions = {(each.of, each.values) for fragment in meant for each in fragment.filters}
+    work.existence = [each for each in work.existence if replace(each, is_negated=False) not in existence]
+    work.filters = [pair for pair in work.filters if (pair[0].of, pair[0].values) not in conditions]
+
+
 def without_replaced(existence: Existence, new: Sequence[Filter], work: Work) -> Existence:
     kept = tuple(old for old in existence.filters if not any(replaces(each, old, work) for each in new))
     return replace(existence, filters=kept)
@@ -312,5 +321,5 @@ def limit_rows(work: Work, limit: int | None) -> None:
 
 RULES: tuple[Callable[[Work], None], ...] = (
     count_them, count_rows, change_figure, total_rows, change_columns, change_groups, change_conditions,
-    change_threshold, change_order,
+    change_definitions, change_threshold, change_order,
 )  # fmt: skip

@@ -322,8 +322,8 @@ def shortened(token: Token, index: SchemaIndex) -> Iterator[tuple[Target, float]
 
 
 def compare_words(one: str, other: str) -> float:
-    """Return the share of the longer word that both begin with; 0 if the words are not related. A word with a meaning of
-    its own is no beginning of another: a salesperson is no sale."""
+    """Return the share of the longer word that both begin with; 0 if the words are not related. A word with a meaning
+    of its own is no beginning of another: a salesperson is no sale."""
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     shorter, longer = sorted((len(one), len(other)))
     is_related = shared >= max(PREFIX, 0.7 * shorter) and (
