@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.apps.ask.interpret import Frame, candidate_from, render_frame
-from recollect.apps.ask.interpret.frame import Existence, Filter, Metric, Ref
+from recollect.apps.ask.interpret.frame import Existence, Filter, Metric, Order, Ref
 from tests.apps.ask.interpret.interpret_shop import Shop, names
 from tests.bounds import bound
 
@@ -245,3 +245,11 @@ def test_every_candidate_of_jumbled_words_runs(shop: Shop, words: list[str]) -> 
     for candidate in shop.candidates(" ".join(words)):
         shop.run(candidate.sql)
         assert candidate.label
+
+
+def test_rows_are_ranked_by_an_expression_that_they_show(shop: Shop) -> None:
+    doubled = Ref("orders", expression="amount * 2")
+    order = Order("column", is_descending=True, of=doubled)
+    frame = Frame("orders", columns=(doubled, doubled), order=(order,), limit=1, with_ties=True)
+
+    assert shop.run(render_frame(frame, shop.index)) == ((200.0, 200.0),)
