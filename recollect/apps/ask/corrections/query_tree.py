@@ -53,6 +53,8 @@ def parse_query(field: str, sql: str, dialect: str) -> exp.Query:
         if isinstance(node, exp.Identifier):
             node.set("quoted", False)
     for select in query.find_all(exp.Select):
+        if list_joins(select) and not select.args.get("from_"):
+            raise InvalidInput(field, "has a JOIN without a FROM")
         _inline_aliases(select)
     return query
 

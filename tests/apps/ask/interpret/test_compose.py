@@ -247,6 +247,10 @@ def test_every_candidate_of_jumbled_words_runs(shop: Shop, words: list[str]) -> 
         assert candidate.label
 
 
+def test_count_is_asked_for_beside_an_order_without_a_figure(shop: Shop) -> None:
+    assert shop.rows("amount count and sorted list")
+
+
 def test_rows_are_ranked_by_an_expression_that_they_show(shop: Shop) -> None:
     doubled = Ref("orders", expression="amount * 2")
     order = Order("column", is_descending=True, of=doubled)
