@@ -319,3 +319,22 @@ async def test_slow_statements_of_one_user_leave_room_for_others(shop: Source) -
 def test_number_of_many_digits_is_text(value: Decimal) -> None:
     assert json.loads(json.dumps(convert_value(value))) == f"{value:f}"
     assert convert_value(Decimal("1E+30")) == 10**30
+
+
+async def test_a_file_that_was_replaced_or_removed_is_not_read_any_more(tmp_path: Path) -> None:
+    now, later = tmp_path / "shop.db", tmp_path / "later.db"
+    for path, names in ((now, ["Ada"]), (later, ["Ben", "Cleo"])):
+        with sqlite3.connect(path) as made:
+            made.execute("CREATE TABLE customers (name TEXT)")
+            made.executemany("INSERT INTO customers VALUES (?)", [(name,) for name in names])
+        made.close()
+    source = await open_source(f"sqlite:///{now}", rules=LOCAL_RULES)
+    try:
+        assert (await source.run("SELECT name FROM customers")).rows == (("Ada",),)
+        later.replace(now)
+        assert (await source.run("SELECT name FROM customers")).rows == (("Ben",), ("Cleo",))
+        now.unlink()
+        with pytest.raises(SourceUnavailable):
+            await source.run("SELECT name FROM customers")
+    finally:
+        await source.close()
