@@ -12,6 +12,8 @@ from recollect.flows.learn import extract_turn, list_active
 from recollect.learning.amendments import build_changes, reports_change
 from recollect.learning.asked_keys import find_asked_keys, find_named_keys, is_everything
 from recollect.learning.changes import find_outdated, find_successor, split_change
+from recollect.learning.claim_lines import read_claims
+from recollect.learning.claims import accept_claims
 from recollect.learning.evidence import build_audit_entries, build_evidence, build_retractions, count_rejections
 from recollect.learning.reconcile import Tail, extend, find_pointless, find_quoting, reconcile
 from recollect.learning.rules import rulebooks
@@ -103,3 +105,23 @@ def test_any_messages_can_be_compared(texts: list[str], is_asked: bool) -> None:
         _, after = split_change(text, texts[0])
         assert after.removeprefix("… ") in text
         find_successor(text, texts[0])
+
+
+@given(st.lists(MESSAGES, min_size=1, max_size=3), st.lists(PHRASES, max_size=3), st.integers(0, 30))
+def test_any_answer_of_a_model_can_be_checked(texts: list[str], answers: list[str], start: int) -> None:
+    turns = [Turn("user", text, index=n, at=MONDAY) for n, text in enumerate(texts)]
+    quoted = [f"{n}, decision, name, {text[start:]}" for n, text in enumerate(texts)]
+
+    claims = read_claims("\n".join([*quoted, *answers]), turns)
+
+    for turn, found in accept_claims(claims, turns, rulebooks()).items() if claims else ():
+        assert all(texts[turn][slice(*fact.span)] for fact in found.facts)
+
+
+def test_a_value_of_marks_alone_is_no_statement() -> None:
+    turns = [Turn("user", "# ", index=0, at=MONDAY)]
+
+    claims = read_claims("0, decision, name, #", turns)
+
+    assert claims is not None
+    assert [each.reason for each in accept_claims(claims, turns, rulebooks())[0].rejected] == ["weak"]
