@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
-from recollect.errors import PromptTooLong
+from recollect.errors import PromptTooLong, RecollectError
 from recollect.flows.change import Amendment, add_evidence, change_memories
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.reason import extract_facts, get_room, shorten
@@ -132,6 +132,12 @@ async def learn_by_model(deps: Dependencies, job: Job) -> Job:
                 room = sum(map(count_turn, turns)) // 2
                 continue
             read = {turns[0].index or 0: Extraction(rejected=[Rejection("too long for the model", turns[0].text)])}
+        except RecollectError:
+            raise
+        # The check of an answer broke: the model would be asked again and again, and for nothing.
+        except Exception:
+            log.exception("messages %s to %s: the model's answer is not learned from", turns[0].ref, turns[-1].ref)
+            read = {turn.index or 0: Extraction(rejected=[Rejection(FAILED, turn.text)]) for turn in turns}
 
         after = replace(job, reasoned=(turns[-1].index or 0) + 1)
         await write_learned(deps, job, after, list_evidence(job, turns, read, "model"), read, deps.reasoner.name)

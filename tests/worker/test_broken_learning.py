@@ -10,8 +10,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from recollect import Engine, Scope, StoreUnavailable
+from recollect import Engine, Scope, StoreUnavailable, connect
 from recollect.flows import derive, learn
+from recollect.learning import claims
+from recollect.providers.fake import FakeReasoner
+from recollect.settings import Settings
 from recollect.values.work import MOST_TRIES
 from recollect.worker import Worker
 
@@ -49,6 +52,21 @@ async def test_later_messages_are_learned_after_one_that_fails(
     [failed] = [each for each in caplog.records if each.levelno == logging.ERROR]
     assert "monday#1" in failed.getMessage()
     assert failed.exc_info
+
+
+async def test_a_model_s_answer_that_fails_is_not_asked_for_again(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reasoner = FakeReasoner("0, fact, poison, in the cup", "0, fact, drink, tea")
+    break_on_poison(monkeypatch, claims, "judge_claim")
+    async with connect(settings, reasoner=reasoner, worker=False) as memory:
+        for text in (POISON, "I like to drink tea."):
+            await memory.record(MONDAY, [("user", text)])
+            await memory.settle(MONDAY)
+
+        assert len(reasoner.asked) == 2
+        assert (await memory.rejections(MONDAY))["failed"] == 1
+        assert (await memory.health()).ok
 
 
 async def test_a_stage_that_fails_is_shown_and_parked_while_the_others_go_on(
