@@ -89,23 +89,31 @@ async def run_stages(
         stages["reason"] = lambda job: learn_by_model(deps, job)
     stages["episodes"] = lambda job: compress(deps, job, turns)
     for stage, run in stages.items():
-        if stage in job.resting:
-            continue
-        try:
-            deps.outages.check(stage)
-            with background():
-                job = await run(job)
-            deps.outages.record_success(stage)
-        except (EmbedderFailed, ReasonerFailed, Outdated) as error:
-            deps.outages.record_failure(stage, error)
-            failures[stage] = error
-        except (StoreUnavailable, SchemaMismatch):
-            raise
-        # What breaks on one conversation must not stop the work on all others.
-        except Exception as error:
-            log.exception("stage %s of conversation %s failed", stage, job.conversation)
-            failures[stage] = error if isinstance(error, RecollectError) else describe_defect(error)
+        if stage not in job.resting:
+            job, failure = await run_stage(deps, stage, job, run)
+            failures |= {stage: failure} if failure else {}
     return job, failures
+
+
+async def run_stage(
+    deps: Dependencies, stage: Stage, job: Job, run: Callable[[Job], Awaitable[Job]]
+) -> tuple[Job, RecollectError | None]:
+    """Run one stage; return the job as far as it came, and why the stage failed."""
+    try:
+        deps.outages.check(stage)
+        with background():
+            job = await run(job)
+        deps.outages.record_success(stage)
+    except (EmbedderFailed, ReasonerFailed, Outdated) as error:
+        deps.outages.record_failure(stage, error)
+        return job, error
+    except (StoreUnavailable, SchemaMismatch):
+        raise
+    # What breaks on one conversation must not stop the work on all others.
+    except Exception as error:
+        log.exception("stage %s of conversation %s failed", stage, job.conversation)
+        return job, error if isinstance(error, RecollectError) else describe_defect(error)
+    return job, None
 
 
 def describe_defect(error: Exception) -> RecollectError:

@@ -25,6 +25,7 @@ from recollect.learning.evidence import build_evidence, build_retractions, drop_
 from recollect.learning.extract import STATED, extract
 from recollect.learning.reconcile import reconcile
 from recollect.learning.rules import rulebooks
+from recollect.ports import Reasoner
 from recollect.recall.lexemes import count_tokens, lexemes
 from recollect.store.database import Statement
 from recollect.store.memories import Holder, Known, Lookup
@@ -126,23 +127,31 @@ async def learn_by_model(deps: Dependencies, job: Job) -> Job:
         known = await deps.store.memories.find_known(job.scope, Lookup(limit=50))
         pairs = [(memory.key, memory.value) for memory in known]
         try:
-            read = await extract_facts(deps.reasoner, turns, pairs, rulebooks())
+            read = await read_by_model(deps.reasoner, turns, pairs)
         except PromptTooLong:
             if len(turns) > 1:
                 room = sum(map(count_turn, turns)) // 2
                 continue
             read = {turns[0].index or 0: Extraction(rejected=[Rejection("too long for the model", turns[0].text)])}
-        except RecollectError:
-            raise
-        # The check of an answer broke: the model would be asked again and again, and for nothing.
-        except Exception:
-            log.exception("messages %s to %s: the model's answer is not learned from", turns[0].ref, turns[-1].ref)
-            read = {turn.index or 0: Extraction(rejected=[Rejection(FAILED, turn.text)]) for turn in turns}
 
         after = replace(job, reasoned=(turns[-1].index or 0) + 1)
         await write_learned(deps, job, after, list_evidence(job, turns, read, "model"), read, deps.reasoner.name)
         job = after
     return job
+
+
+async def read_by_model(
+    reasoner: Reasoner, turns: Sequence[Turn], known: Sequence[tuple[str, str]]
+) -> dict[int, Extraction]:
+    """Return what a model finds in some turns. If the check of its answer breaks, each turn is counted as rejected: the
+    model would be asked again and again, and for nothing."""
+    try:
+        return await extract_facts(reasoner, turns, known, rulebooks())
+    except RecollectError:
+        raise
+    except Exception:
+        log.exception("messages %s to %s: the model's answer is not learned from", turns[0].ref, turns[-1].ref)
+        return {turn.index or 0: Extraction(rejected=[Rejection(FAILED, turn.text)]) for turn in turns}
 
 
 def list_evidence(job: Job, turns: Sequence[Turn], read: Mapping[int, Extraction], by: LearnedBy) -> list[Evidence]:
