@@ -75,9 +75,10 @@ class WorkFinder(ABC, Generic[T]):
                 if is_due:
                     await self.drain()
                     pause = self._every
-            except RecollectError as error:
+            except Exception as error:
                 pause, is_due = min(pause * 2, LONGEST_PAUSE), True
-                log.warning("retrying in %.0f s: %s", pause, error)
+                is_known = isinstance(error, RecollectError)
+                log.warning("retrying in %.0f s: %s", pause, error, exc_info=None if is_known else error)
             if is_due:
                 next_look = time.monotonic() + pause
 
@@ -167,8 +168,9 @@ class UpkeepWorker:
             pause = self._every
             try:
                 await self.once()
-            except RecollectError as error:
-                log.warning("upkeep failed and is retried later: %s", error)
+            except Exception as error:
+                is_known = isinstance(error, RecollectError)
+                log.warning("upkeep failed and is retried later: %s", error, exc_info=None if is_known else error)
 
     async def once(self) -> UpkeepSummary | None:
         """Run upkeep if it is due and no other worker has begun it."""

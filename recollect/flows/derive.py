@@ -1,22 +1,32 @@
 """Derive: process one conversation in stages: learn by rules, embed, learn by model, summarize.
 
 A lease prevents two workers from doing the same work at once. Each stage moves its position in the transaction that
-writes its results, so nothing is done twice. A stage that fails is retried later and parked after the last try; the
-other stages continue.
+writes its results, so nothing is done twice. A stage that fails, for whatever reason, is retried later and parked after
+the last try; the other stages continue. Only a store that does not answer ends all of them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
+import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
+from pathlib import Path
 
-from recollect.errors import EmbedderFailed, Outdated, ReasonerFailed, RecollectError
+from recollect.errors import (
+    EmbedderFailed,
+    Outdated,
+    ReasonerFailed,
+    RecollectError,
+    SchemaMismatch,
+    StoreUnavailable,
+)
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.embed import StillOut, Vectors
-from recollect.flows.learn import PAGE, extract_turn, is_long, learn_by_model, learn_by_rules
+from recollect.flows.learn import PAGE, is_long, learn_by_model, learn_by_rules, read_turns
 from recollect.flows.reason import summarize_turns
 from recollect.learning.document_turns import asks_documents, select_for_summary
 from recollect.learning.rules import rulebooks
@@ -29,6 +39,8 @@ from recollect.threads import run_in_thread
 from recollect.values.conversation import Episode, Turn, find_due_ranges
 from recollect.values.scope import ConversationId, ScopeId, uuid7
 from recollect.values.work import MOST_TRIES, PARKED_PAUSE, Job, Stage, get_retry_pause
+
+log = logging.getLogger("recollect.learning")
 
 LEASE = timedelta(minutes=5)
 EMBEDDED_PAGE = 256  # turns embedded in one go
@@ -77,17 +89,38 @@ async def run_stages(
         stages["reason"] = lambda job: learn_by_model(deps, job)
     stages["episodes"] = lambda job: compress(deps, job, turns)
     for stage, run in stages.items():
-        if stage in job.resting:
-            continue
-        try:
-            deps.outages.check(stage)
-            with background():
-                job = await run(job)
-            deps.outages.record_success(stage)
-        except (EmbedderFailed, ReasonerFailed, Outdated) as error:
-            deps.outages.record_failure(stage, error)
-            failures[stage] = error
+        if stage not in job.resting:
+            job, failure = await run_stage(deps, stage, job, run)
+            failures |= {stage: failure} if failure else {}
     return job, failures
+
+
+async def run_stage(
+    deps: Dependencies, stage: Stage, job: Job, run: Callable[[Job], Awaitable[Job]]
+) -> tuple[Job, RecollectError | None]:
+    """Run one stage; return the job as far as it came, and why the stage failed."""
+    try:
+        deps.outages.check(stage)
+        with background():
+            job = await run(job)
+        deps.outages.record_success(stage)
+    except (EmbedderFailed, ReasonerFailed, Outdated) as error:
+        deps.outages.record_failure(stage, error)
+        return job, error
+    except (StoreUnavailable, SchemaMismatch):
+        raise
+    # What breaks on one conversation must not stop the work on all others.
+    except Exception as error:
+        log.exception("stage %s of conversation %s failed", stage, job.conversation)
+        return job, error if isinstance(error, RecollectError) else describe_defect(error)
+    return job, None
+
+
+def describe_defect(error: Exception) -> RecollectError:
+    """Return what to show of an error of our own code: its type and its place. Its message may quote the user."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    return RecollectError(f"{type(error).__name__} in {where}: please report it, with the traceback in the log")
 
 
 async def embed(deps: Dependencies, job: Job, model: int) -> Job:
@@ -157,8 +190,7 @@ async def summarize(deps: Dependencies, turns: Sequence[Turn]) -> Summary:
         )
 
     def quote() -> Summary:
-        read = {turn.index or 0: extract_turn(turn) for turn in turns}
-        return summarize_by_quoting(turns, read, rulebooks(), settings.summary_tokens)
+        return summarize_by_quoting(turns, read_turns(turns), rulebooks(), settings.summary_tokens)
 
     return await run_in_thread(quote) if is_long(turns) else quote()
 

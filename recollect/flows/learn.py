@@ -1,17 +1,20 @@
 """Learn from turns: read the turns and what is known about their keys, extract facts by rules or by a model, reconcile,
 and write evidence, memories, audit entries and the position in one transaction.
 
-If the memories changed meanwhile, they are read and reconciled again; the model is asked only once.
+If the memories changed meanwhile, they are read and reconciled again; the model is asked only once. A message that
+breaks the rules is logged and counted; the messages after it are learned from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
-from recollect.errors import PromptTooLong
+from recollect.errors import PromptTooLong, RecollectError
 from recollect.flows.change import Amendment, add_evidence, change_memories
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.reason import extract_facts, get_room, shorten
@@ -22,6 +25,7 @@ from recollect.learning.evidence import build_evidence, build_retractions, drop_
 from recollect.learning.extract import STATED, extract
 from recollect.learning.reconcile import reconcile
 from recollect.learning.rules import rulebooks
+from recollect.ports import Reasoner
 from recollect.recall.lexemes import count_tokens, lexemes
 from recollect.store.database import Statement
 from recollect.store.memories import Holder, Known, Lookup
@@ -31,10 +35,13 @@ from recollect.values.conversation import DATABASE_HOST, Turn
 from recollect.values.memory import Evidence, Extraction, LearnedBy, Memory, Rejection
 from recollect.values.work import Job
 
+log = logging.getLogger("recollect.learning")
+
 PAGE = 200  # turns the rules read in one go
 REASONED_PAGE = 20  # turns a model reads in one go
 TURN_TOKENS = 16  # of the marks around a turn
 RULES = "rules"
+FAILED = "failed"  # why nothing was learned from a message that broke our own code
 KEPT_CHARS = 8_000
 QUESTION_HOSTS = (DATABASE_HOST, HOST)  # applications whose messages are questions
 INLINE_CHARS = 1_000  # of text that are analysed in the event loop: a few milliseconds
@@ -63,7 +70,7 @@ async def learn_by_rules(deps: Dependencies, job: Job, turns: Sequence[Turn], cl
     while turns:
         read, said = await extract_page(job, turns)
         new = said + await find_retracted(deps, job, turns, read, said)
-        new += await find_changes(deps, job, turns, said)
+        new += await find_changes(deps, job, turns, read, said)
         after = move_learned(job, (turns[-1].index or 0) + 1, also_reasoned=deps.reasoner is None)
         also = [closing] if closing and after.learned >= job.turns else []
         await write_learned(deps, job, after, new, read, RULES, *also)
@@ -77,10 +84,31 @@ async def extract_page(job: Job, turns: Sequence[Turn]) -> tuple[dict[int, Extra
     """Return what the rules find in some turns; longer texts are analyzed in a thread."""
 
     def read_all() -> tuple[dict[int, Extraction], list[Evidence]]:
-        read = {turn.index or 0: extract_turn(turn) for turn in turns}
+        read = read_turns(turns)
         return read, list_evidence(job, turns, read, "rules")
 
     return await run_in_thread(read_all) if is_long(turns) else read_all()
+
+
+def read_turns(turns: Sequence[Turn]) -> dict[int, Extraction]:
+    """Return what the rules find in each turn, by its index."""
+    read: dict[int, Extraction] = {}
+    for turn in turns:
+        with skipping_failed(turn, read):
+            read[turn.index or 0] = extract_turn(turn)
+    return read
+
+
+@contextmanager
+def skipping_failed(turn: Turn, read: dict[int, Extraction]) -> Iterator[None]:
+    """Log an error of the pure code inside and count it as a rejection of the turn, instead of raising it. It would
+    fail again each time, and the turns after it would never be learned from."""
+    try:
+        yield
+    except Exception:
+        log.exception("message %s is not learned from", turn.ref)
+        found = read.get(turn.index or 0, Extraction())
+        read[turn.index or 0] = replace(found, rejected=[*found.rejected, Rejection(FAILED, turn.text)])
 
 
 def is_long(turns: Sequence[Turn]) -> bool:
@@ -99,7 +127,7 @@ async def learn_by_model(deps: Dependencies, job: Job) -> Job:
         known = await deps.store.memories.find_known(job.scope, Lookup(limit=50))
         pairs = [(memory.key, memory.value) for memory in known]
         try:
-            read = await extract_facts(deps.reasoner, turns, pairs, rulebooks())
+            read = await read_by_model(deps.reasoner, turns, pairs)
         except PromptTooLong:
             if len(turns) > 1:
                 room = sum(map(count_turn, turns)) // 2
@@ -110,6 +138,20 @@ async def learn_by_model(deps: Dependencies, job: Job) -> Job:
         await write_learned(deps, job, after, list_evidence(job, turns, read, "model"), read, deps.reasoner.name)
         job = after
     return job
+
+
+async def read_by_model(
+    reasoner: Reasoner, turns: Sequence[Turn], known: Sequence[tuple[str, str]]
+) -> dict[int, Extraction]:
+    """Return what a model finds in some turns. If the check of its answer breaks, each turn is counted as rejected: the
+    model would be asked again and again, and for nothing."""
+    try:
+        return await extract_facts(reasoner, turns, known, rulebooks())
+    except RecollectError:
+        raise
+    except Exception:
+        log.exception("messages %s to %s: the model's answer is not learned from", turns[0].ref, turns[-1].ref)
+        return {turn.index or 0: Extraction(rejected=[Rejection(FAILED, turn.text)]) for turn in turns}
 
 
 def list_evidence(job: Job, turns: Sequence[Turn], read: Mapping[int, Extraction], by: LearnedBy) -> list[Evidence]:
@@ -132,7 +174,7 @@ def count_turn(turn: Turn) -> int:
 
 
 async def find_retracted(
-    deps: Dependencies, job: Job, turns: Sequence[Turn], read: Mapping[int, Extraction], new: Sequence[Evidence]
+    deps: Dependencies, job: Job, turns: Sequence[Turn], read: dict[int, Extraction], new: Sequence[Evidence]
 ) -> list[Evidence]:
     """Return the retractions in these turns ("forget that ..."), of known and `new` evidence. A sentence never retracts
     everything at once."""
@@ -151,16 +193,22 @@ async def find_retracted(
     def retract_all() -> list[Evidence]:
         meant, found = [*known, *reconcile((), new).put], list[Evidence]()
         for turn, text, named in told:
-            found += build_retractions(job, turn, text, extract(text, "user", rulebooks()).facts, meant, named)
+            with skipping_failed(turn, read):
+                found += build_retractions(job, turn, text, extract(text, "user", rulebooks()).facts, meant, named)
         return found
 
     return await run_in_thread(retract_all)
 
 
-async def find_changes(deps: Dependencies, job: Job, turns: Sequence[Turn], new: Sequence[Evidence]) -> list[Evidence]:
+async def find_changes(
+    deps: Dependencies, job: Job, turns: Sequence[Turn], read: dict[int, Extraction], new: Sequence[Evidence]
+) -> list[Evidence]:
     """Return evidence of what these turns end or correct without naming its key, among known memories and `new`
     ones."""
-    changing = [turn for turn in turns if turn.role == "user" and reports_change(turn.text)]
+    changing: list[Turn] = []
+    for turn in turns:
+        with skipping_failed(turn, read):
+            changing += [turn] if turn.role == "user" and reports_change(turn.text) else []
     if not changing:
         return []
     words = sorted({word for turn in changing for word in lexemes(turn.text)})
@@ -169,8 +217,9 @@ async def find_changes(deps: Dependencies, job: Job, turns: Sequence[Turn], new:
     def compare() -> list[Evidence]:
         made: list[Evidence] = []
         for turn in changing:
-            here = [said for said in new if said.turn == turn.index]
-            made += build_changes(job, turn, list_active(known, [*new, *made], turn), here)
+            with skipping_failed(turn, read):
+                here = [said for said in new if said.turn == turn.index]
+                made += build_changes(job, turn, list_active(known, [*new, *made], turn), here)
         return made
 
     return await run_in_thread(compare)

@@ -127,8 +127,10 @@ class UpkeepRound:
                 await do(scope)
             except StoreUnavailable:
                 raise
-            except RecollectError as error:
-                log.warning("upkeep of scope %s failed and is retried in the next round: %s", scope, error)
+            except Exception as error:
+                traced = None if isinstance(error, RecollectError) else error
+                message = "upkeep of scope %s failed and is retried in the next round: %s"
+                log.warning(message, scope, error, exc_info=traced)
                 self.counts["put_off"] += 1
 
     async def expire(self, scope: ScopeId) -> None:

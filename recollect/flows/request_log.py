@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.errors import RecollectError
+from recollect.errors import InvalidInput, RecollectError
 from recollect.ports import Clock
 from recollect.recall.lexemes import lexemes
 from recollect.store.store import Store
@@ -96,11 +96,22 @@ class RequestLog(BackgroundWriter):
             while self._rows:
                 scope = self._rows[0][0]
                 batch = [row for owner, row in self._rows if owner == scope]
-                await self._store.add_requests(scope, batch)
+                await self._write(scope, batch)
                 written = {row["id"] for row in batch}
                 kept = [entry for entry in self._rows if entry[1]["id"] not in written]
                 self._rows.clear()
                 self._rows.extend(kept)
+
+    async def _write(self, scope: ScopeId, rows: list[dict[str, Any]]) -> None:
+        """Write some rows. One that the database refuses is dropped: it would hold back the rows of all users."""
+        try:
+            await self._store.add_requests(scope, rows)
+        except (InvalidInput, UnicodeError) as error:
+            if len(rows) == 1:
+                log.error("request %s is not logged: %s", rows[0]["id"], error)
+                return
+            for row in rows:
+                await self._write(scope, [row])
 
     def describe_rest(self) -> str:
         return f"{len(self._rows)} requests"

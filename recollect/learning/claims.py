@@ -163,8 +163,10 @@ def confirm_statement(
 def find_statement(turn: OwnText, place: Span, books: Sequence[Rulebook]) -> Fact | None:
     """Return the statement at a place in the user's words; None if it is not worth keeping."""
     abbreviations = frozenset[str]().union(*(book.abbreviations for book in books))
-    start, end = next(span for span in sentences(turn.own, abbreviations) if place[0] < span[1])
-    text = turn.own[start:end]
+    span = next((span for span in sentences(turn.own, abbreviations) if place[0] < span[1]), None)
+    if span is None:  # nothing but marks, such as those of a heading
+        return None
+    start, text = span[0], turn.own[slice(*span)]
     book = next((book for book in books if compile_pattern(book.script).search(text)), books[0])
     for found in list_statements(gate_clauses(text, book), start):
         if found.span[0] <= place[0] < found.span[1]:

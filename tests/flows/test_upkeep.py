@@ -16,7 +16,7 @@ from recollect import Engine, Scope, connect
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.maintain import run_upkeep
 from recollect.learning.reconcile import reconcile
-from recollect.learning.upkeep import UpkeepSummary
+from recollect.learning.upkeep import Decay, IdleMemory, UpkeepSummary, compute_decay
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings, read_settings
 from recollect.store import upkeep as walking
@@ -360,6 +360,25 @@ async def test_a_scope_where_something_fails_is_put_off_and_the_others_are_tende
 
         owner.execute(f"ALTER POLICY scope ON recollect.turn USING {rule}".encode())
         assert (await run_upkeep(deps)).conversations == 1
+
+
+async def test_an_error_of_our_own_in_one_scope_does_not_stop_the_others(
+    memory: Engine, deps: Dependencies, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = [Scope(f"user {n}", "monday") for n in range(4)]
+    await converse(memory, *people)
+    broken = {each.id for each in await memory.memories(people[1])}
+
+    def decay(idle: IdleMemory, *more: Any) -> Decay:
+        if idle.id in broken:
+            raise KeyError(idle.key)
+        return compute_decay(idle, *more)
+
+    monkeypatch.setattr(walking, "compute_decay", decay)
+    clock.advance(days=365)
+    done = await run_upkeep(deps)
+
+    assert (done.decayed + done.decayed_away, done.put_off) == (3, 1)
 
 
 @pytest.mark.parametrize("name", ["find_expired", "find_old_requests", "find_old_keys"])

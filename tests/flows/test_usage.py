@@ -11,9 +11,10 @@ import pytest
 
 from recollect import Engine, Scope, StoreUnavailable, connect
 from recollect.flows import request_log
-from recollect.flows.request_log import UsageCounter
+from recollect.flows.request_log import UsageCounter, build_message_row
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
+from recollect.values.audit import Outcome
 from recollect.values.scope import MemoryId, ScopeId, uuid7
 
 ALEX, BLAKE = Scope("alex", "monday"), Scope("blake", "monday")
@@ -142,3 +143,18 @@ async def test_only_so_many_memories_are_counted_at_a_time(
     counting.add(BLAKE.id, await ids(memory, BLAKE))
     await counting.close()
     assert await used(memory, BLAKE) == [1, 1]
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800"])
+async def test_a_request_that_cannot_be_logged_holds_back_no_other(
+    memory: Engine, clock: FakeClock, caplog: pytest.LogCaptureFixture, text: str
+) -> None:
+    rows = [build_message_row(ALEX, each, clock.now(), Outcome()) for each in ("before", text, "after")]
+    for row in rows:
+        memory._deps.request_log.add(ALEX.id, row)
+
+    await memory._deps.request_log.flush()
+
+    logged = [(await memory.explain(ALEX, row["id"])).query for row in rows[::2]]
+    assert logged == ["before", "after"]
+    assert f"request {rows[1]['id']} is not logged" in caplog.text

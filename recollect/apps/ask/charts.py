@@ -101,9 +101,14 @@ class Column:
         return [shorten(text, LABEL_CHARS) for text in texts]
 
     @property
+    def texts(self) -> list[str]:
+        """The values as text: an array or a JSON object cannot be in a set."""
+        return list(map(str, self.values))
+
+    @property
     def size(self) -> int:
         """The number of different values."""
-        return len(set(self.values))
+        return len(set(self.texts))
 
     @property
     def greatest(self) -> float:
@@ -128,7 +133,17 @@ class Column:
         """The unit of a column of dates; None where one of its values is no date."""
         if "week" in self.name.casefold() or any(isinstance(value, bool | float | None) for value in self.values):
             return None
-        return next((grain for grain, form in GRAINS.items() if all(map(form.fullmatch, map(str, self.values)))), None)
+        grain = next((grain for grain, form in GRAINS.items() if all(map(form.fullmatch, self.texts))), None)
+        return grain if grain and all(map(is_date, self.texts)) else None
+
+
+def is_date(text: str) -> bool:
+    """Return whether the calendar has the day that a text in one of the forms of dates names."""
+    try:
+        date.fromisoformat(f"{text}-01-01"[:10])  # of a year or a month the first
+    except ValueError:
+        return False
+    return True
 
 
 def find_greatest(values: Sequence[float | None]) -> float:
@@ -291,8 +306,11 @@ def read_points(figures: Sequence[Column], labels: Sequence[Column]) -> Plan:
         return limit_series(replace(plan, points=tuple(points), series=series.header))
     if len(labels) > 1:
         plan = replace(plan, label=" / ".join(each.header for each in labels), grain=None, is_ordered=False)
-    texts = make_distinct(list(map(" / ".join, zip(*(each.labels for each in labels), strict=True))))
-    return add_figures(plan, figures, texts)
+    texts = list(map(" / ".join, zip(*(each.labels for each in labels), strict=True)))
+    distinct = make_distinct(texts)
+    if distinct != texts:  # a number after a date is no date
+        plan = replace(plan, grain=None, is_ordered=False)
+    return add_figures(plan, figures, distinct)
 
 
 def add_figures(plan: Plan, figures: Sequence[Column], texts: Sequence[str]) -> Plan:
@@ -315,7 +333,7 @@ def choose_axes(labels: Sequence[Column]) -> tuple[Column, Column | None]:
     # Dates are the axis; else the column with more values is.
     axis, series = sorted(labels, key=lambda each: (each.grain is None, -each.size))
     rows = len(axis.values)
-    is_unique = len(set(zip(axis.values, series.values, strict=True))) == rows
+    is_unique = len(set(zip(axis.texts, series.texts, strict=True))) == rows
     is_small = axis.grain is not None or series.size <= MAX_SERIES
     return (axis, series) if is_unique and is_small and axis.size < rows else (labels[0], None)
 
@@ -417,7 +435,7 @@ def format_time_axis(plan: Plan, grain: Grain, is_chinese: bool) -> Spec:
     axis: Spec = {"format": (FORMATS_ZH if is_chinese else FORMATS)[grain], "labelOverlap": True}
     if plan.kind == "bar":
         return axis | {"labelAngle": 0}
-    days = [date.fromisoformat(f"{point.label}-01-01"[:10]) for point in plan.points]  # of a year or a month the first
+    days = [date.fromisoformat(f"{point.label}-01-01"[:10]) for point in plan.points]
     first, last = min(days), max(days)
     years = last.year - first.year
     counts = {"year": years, "month": 12 * years + last.month - first.month, "day": (last - first).days}

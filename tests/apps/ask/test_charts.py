@@ -8,6 +8,8 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.apps.ask.charts import Theme, build_chart, chart_answer, draw_png, draw_svg, find_kind, plan_chart
 from recollect.apps.ask.question import Answer
@@ -29,6 +31,7 @@ MONTHS_BY_REGION = Rows(
     ("month", "region", "total"),
     tuple((f"2024-{n:02}", region, n) for n in range(1, 13) for region in ("North", "South")),
 )
+ARRAYS = Rows(("tags", "name", "total"), ((["a", {"b": 1}], "x", 1), ({"c": []}, "y", 2), ([], "x", 3)))
 ODD_NAMES = Rows(("a.b[0]", "\"total\" $x_1$ 'y'"), (("<b>&amp;", 1), ("{expr: 1}", 2)))
 ALL = (
     REGIONS,
@@ -42,6 +45,7 @@ ALL = (
     LONG,
     PAIRS,
     KEYED,
+    ARRAYS,
     MONTHS_BY_REGION,
     ODD_NAMES,
 )
@@ -93,6 +97,35 @@ def test_kind_comes_from_the_rows_unless_it_is_named(rows: Rows, wish: str, kind
 )
 def test_question_asks_for_a_kind_only_as_a_chart(text: str, kind: str | None) -> None:
     assert find_kind(text, is_strict=True) == kind
+
+
+REPEATED_YEARS = Rows(("year", "total"), (("2022", 1), ("2022", 2), ("2023", 3), ("2024", 4)))
+NO_DAYS = Rows(("day", "total"), (("2023-02-28", 1), ("2023-02-30", 2), ("2023-03-01", 3)))
+
+
+@pytest.mark.parametrize("rows", [REPEATED_YEARS, NO_DAYS])
+def test_labels_that_are_no_dates_are_drawn_as_names(rows: Rows) -> None:
+    labels = [value["label"] for value in make_chart(rows)["data"]["values"]]
+
+    assert len(set(labels)) == len(rows.rows)
+    assert make_chart(rows)["encoding"]["x"]["type"] == "nominal"
+
+
+TEXTS = st.sampled_from(("", "a", "2022", "2022-13", "2023-02-30", "2024-02-29T99:99", "2024-Q1", "NaN", "中文"))
+VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+CELLS = VALUES | st.lists(VALUES, max_size=2) | st.dictionaries(TEXTS, VALUES, max_size=2)
+COLUMNS = st.sampled_from(("year", "week", "id", "total", ""))
+
+
+@given(st.data(), st.integers(1, 4), st.sampled_from(("", "pie chart", "line chart", "scatter", "bars")))
+def test_any_rows_have_a_chart_or_none(data: st.DataObject, width: int, wish: str) -> None:
+    kinds = [data.draw(st.sampled_from((TEXTS, VALUES, CELLS))) for _ in range(width)]
+    rows = data.draw(st.lists(st.tuples(*kinds), max_size=6))
+    columns = data.draw(st.lists(COLUMNS, min_size=width, max_size=width))
+
+    chart = build_chart(Rows(tuple(columns), tuple(rows)), wish=wish)
+
+    assert chart is None or json.loads(json.dumps(chart)) == chart
 
 
 def test_question_names_the_kind_of_its_chart() -> None:

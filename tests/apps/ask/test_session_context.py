@@ -98,6 +98,13 @@ def test_excluding_test_accounts_is_a_default_filter(door: Door, value: str) -> 
     assert "is_test" in ask(door, f"{SALES}/text2sql")["sql"]
 
 
+@pytest.mark.parametrize("value", ["exclude _", "exclude ___ = true", "without", "NOT", "1 = 1", "';--"])
+def test_a_preference_that_names_nothing_changes_no_answer(door: Door, value: str) -> None:
+    before = ask(door, f"{SALES}/text2sql")["sql"]
+    prefer(door, "default_filter", value)
+    assert ask(door, f"{SALES}/text2sql")["sql"] == before
+
+
 @pytest.mark.parametrize(("key", "value", "unit"), [("aggregation", "weekly", "week"), ("time_grain", "day", "day")])
 def test_a_preferred_grain_holds_where_no_unit_is_said(door: Door, key: str, value: str, unit: str) -> None:
     monthly = ask(door, f"{SALES}/text2sql", question="Show me total sales over time")["sql"]

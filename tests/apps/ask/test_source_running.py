@@ -6,6 +6,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Callable, Coroutine
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from recollect.apps.ask.sources.address_rules import LOCAL_RULES
 from recollect.apps.ask.sources.opening import authorize
+from recollect.apps.ask.sources.running import convert_value
 from recollect.apps.ask.sources.source import Source, open_source
 from recollect.errors import InvalidInput, QueryFailed, RecollectError, SourceUnavailable
 from recollect.values.data_source import mask_dsn as masked
@@ -311,3 +313,28 @@ async def test_slow_statements_of_one_user_leave_room_for_others(shop: Source) -
             task.cancel()
         await asyncio.gather(*slow, return_exceptions=True)
     assert (await shop.run("SELECT 1", user="alex")).rows == ((1,),)
+
+
+@pytest.mark.parametrize("value", [Decimal("1E+5000"), Decimal("-1E+5000"), Decimal("1E+400") / 3])
+def test_number_of_many_digits_is_text(value: Decimal) -> None:
+    assert json.loads(json.dumps(convert_value(value))) == f"{value:f}"
+    assert convert_value(Decimal("1E+30")) == 10**30
+
+
+async def test_a_file_that_was_replaced_or_removed_is_not_read_any_more(tmp_path: Path) -> None:
+    now, later = tmp_path / "shop.db", tmp_path / "later.db"
+    for path, names in ((now, ["Ada"]), (later, ["Ben", "Cleo"])):
+        with sqlite3.connect(path) as made:
+            made.execute("CREATE TABLE customers (name TEXT)")
+            made.executemany("INSERT INTO customers VALUES (?)", [(name,) for name in names])
+        made.close()
+    source = await open_source(f"sqlite:///{now}", rules=LOCAL_RULES)
+    try:
+        assert (await source.run("SELECT name FROM customers")).rows == (("Ada",),)
+        later.replace(now)
+        assert (await source.run("SELECT name FROM customers")).rows == (("Ben",), ("Cleo",))
+        now.unlink()
+        with pytest.raises(SourceUnavailable):
+            await source.run("SELECT name FROM customers")
+    finally:
+        await source.close()

@@ -52,9 +52,15 @@ def parse_query(field: str, sql: str, dialect: str) -> exp.Query:
         node.comments = None
         if isinstance(node, exp.Identifier):
             node.set("quoted", False)
+    _check_joins(field, query)
     for select in query.find_all(exp.Select):
         _inline_aliases(select)
     return query
+
+
+def _check_joins(field: str, query: exp.Query) -> None:
+    if any(list_joins(select) and not select.args.get("from_") for select in query.find_all(exp.Select)):
+        raise InvalidInput(field, "has a JOIN without a FROM")
 
 
 def _parse_statements(field: str, sql: str, dialect: str) -> list[exp.Expr | None]:

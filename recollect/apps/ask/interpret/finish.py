@@ -178,7 +178,7 @@ def add_trailing_count(work: Work) -> None:
     state, count = work.state, Metric("count", Ref(work.subject))
     if state.counts and not state.order and not work.metrics:
         work.metrics, work.columns = [count], []
-    elif state.counts and state.junction == "and" and work.metrics[0].of.table == work.subject:
+    elif state.counts and state.junction == "and" and {each.of.table for each in work.metrics[:1]} == {work.subject}:
         work.metrics.append(count)
 
 

@@ -44,6 +44,7 @@ COMPUTED_TITLES = {
     "rate": "{} %",
     "change": "{} growth %",
 }
+UNNAMED = "value"  # of an expression
 PLACE = "place"
 MAX_LISTED, MAX_PARENTS = 8, 2  # columns of a list where the question names none, and names of other rows among them
 
@@ -231,13 +232,14 @@ def keep_places(select: exp.Select, limit: int, rank: exp.Window) -> exp.Select:
 
 
 def unique_names(columns: Sequence[exp.Expr]) -> list[exp.Expr]:
-    """Give columns of the same name different aliases."""
+    """Give columns of the same name different aliases, and expressions a name."""
     seen: dict[str, int] = {}
     made: list[exp.Expr] = []
     for each in columns:
-        name = each.alias_or_name
+        name = each.alias_or_name or UNNAMED
         count = seen[name.lower()] = seen.get(name.lower(), 0) + 1
-        made.append(exp.alias_(each.unalias(), f"{name} {count}", quoted=True) if count > 1 else each)
+        shown = f"{name} {count}" if count > 1 else name
+        made.append(each if shown == each.alias_or_name else exp.alias_(each.unalias(), shown, quoted=True))
     return made
 
 

@@ -69,7 +69,9 @@ TEST_FLAG = re.compile(
 )
 TEST_KINDS = frozenset(("test", "internal", "demo", "sandbox"))
 # "exclude_test_accounts", "exclude_test_accounts = true", "without closed customers"
-EXCLUDE = re.compile(r"^\s*(?:exclude|excluding|without|hide|no)[\s_]+([\w ]+?)\s*(?:=\s*true)?\s*$", re.IGNORECASE)
+EXCLUDE = re.compile(
+    r"^\s*(?:exclude|excluding|without|hide|no)[\s_]+([^\W_][\w ]*?)\s*(?:=\s*true)?\s*$", re.IGNORECASE
+)
 DEFAULT_FILTER = "default_filter"
 GRAIN_KEYS = ("time_grain", "aggregation")
 GRAINS = {

@@ -59,6 +59,8 @@ POOL: Mapping[str, Any] = {
     "poolclass": QueuePool,
     "hide_parameters": True,
 }
+# Of files: opening one is cheap, and a pooled connection would go on reading a file that was replaced.
+UNPOOLED: Mapping[str, Any] = {"poolclass": NullPool, "hide_parameters": True}
 FORBIDDEN_FUNCTIONS = {"load_extension", "writefile", "readfile", "edit", "fts3_tokenizer"}
 
 
@@ -82,7 +84,7 @@ def open_engine(
         # A local caller gets the error at once; for others a missing file is a connection that fails.
         file = find_file(address.file, rules) if rules.is_local else None
         return create_engine(
-            "sqlite://", creator=lambda: connect_sqlite(file or find_file(address.file, rules)), **POOL
+            "sqlite://", creator=lambda: connect_sqlite(file or find_file(address.file, rules)), **UNPOOLED
         )
     if address.file:
         return open_duckdb(address, rules)
@@ -133,8 +135,7 @@ def require_driver(module: str, package: str, extra: str) -> None:
 
 
 def open_duckdb(address: Address, rules: SourceRules) -> Engine:
-    """Return an engine for a DuckDB file or for CSV or Parquet files. Connections are not pooled: opening one is cheap,
-    and finds files that have changed."""
+    """Return an engine for a DuckDB file or for CSV or Parquet files."""
     require_driver("duckdb", "duckdb", "duckdb")
     from recollect.apps.ask.sources.duckdb_files import make_duckdb_opener
 
@@ -142,7 +143,7 @@ def open_duckdb(address: Address, rules: SourceRules) -> Engine:
         find_place(address.file, rules)
     connect = make_duckdb_opener(address, lambda file: find_file(file, rules), lambda folder: find_place(folder, rules))
     registry.register("recollect_duckdb", "recollect.apps.ask.sources.duckdb_files", "DuckDBDialect")
-    return create_engine("recollect_duckdb://", creator=connect, poolclass=NullPool, hide_parameters=True)
+    return create_engine("recollect_duckdb://", creator=connect, **UNPOOLED)
 
 
 def find_addresses(host: str, rules: SourceRules, resolve: Resolve) -> tuple[str, ...]:

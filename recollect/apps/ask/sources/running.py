@@ -41,6 +41,7 @@ MOST_BYTES = 5_000_000
 BATCH = 200
 LONGEST_TEXT = 20_000
 LONGEST_BYTES = 64
+LONGEST_NUMBER = 300  # digits before the point; a longer number is text, as nothing calculates with it
 LONGEST_VALUE = 1_000_000  # characters of a value that is no text, such as JSON or an array
 TRUSTED_DIGITS = 12
 NOISE_DIGITS = 5  # that must vanish for the rest of a number to count as noise
@@ -364,6 +365,8 @@ def _convert_decimal(value: Decimal) -> int | float | str:
     """Return a number if it survives as one, otherwise its digits."""
     if not value.is_finite():
         return _name_special(value)
+    if value.adjusted() >= LONGEST_NUMBER:
+        return f"{value:f}"[:LONGEST_TEXT]
     if int(value.as_tuple().exponent) >= 0:
         return int(value)
     near = float(value)

@@ -184,6 +184,7 @@ def test_conditions_are_shown_as_sql_that_runs() -> None:
         ("DROP TABLE orders", "is a DROP statement"),
         ("SELECT 1; SELECT 2", "2 statements"),
         (" ", "is empty"),
+        ("SELECT 1 AS a JOIN t ON t.a = 1", "a JOIN without a FROM"),
         ("SELECT a FROM t WHERE " + "NOT " * 900 + "b", "nested too deeply"),
     ],
 )

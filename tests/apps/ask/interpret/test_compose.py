@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.apps.ask.interpret import Frame, candidate_from, render_frame
-from recollect.apps.ask.interpret.frame import Existence, Filter, Metric, Ref
+from recollect.apps.ask.interpret.frame import Existence, Filter, Metric, Order, Ref
 from tests.apps.ask.interpret.interpret_shop import Shop, names
 from tests.bounds import bound
 
@@ -235,6 +237,12 @@ WORDS = st.sampled_from(
         "more",
         "than",
         "days",
+        "count",
+        "sorted",
+        "only",
+        "instead",
+        "them",
+        "what about",
     ]
 )
 
@@ -245,3 +253,27 @@ def test_every_candidate_of_jumbled_words_runs(shop: Shop, words: list[str]) -> 
     for candidate in shop.candidates(" ".join(words)):
         shop.run(candidate.sql)
         assert candidate.label
+
+
+@settings(max_examples=bound(10, 300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(questions=st.lists(st.lists(WORDS, min_size=1, max_size=8), min_size=2, max_size=4), place=st.integers(0, 3))
+def test_any_question_may_follow_any_other(shop: Shop, questions: list[list[str]], place: int) -> None:
+    last: Frame | None = None
+    for words in questions:
+        candidates = shop.candidates(" ".join(words), last)
+        for candidate in candidates:
+            shop.run(candidate.sql)
+            assert Frame.from_data(json.loads(json.dumps(candidate.frame.to_data()))) == candidate.frame
+        last = candidates[place % len(candidates)].frame if candidates else last
+
+
+def test_count_is_asked_for_beside_an_order_without_a_figure(shop: Shop) -> None:
+    assert shop.rows("amount count and sorted list")
+
+
+def test_rows_are_ranked_by_an_expression_that_they_show(shop: Shop) -> None:
+    doubled = Ref("orders", expression="amount * 2")
+    order = Order("column", is_descending=True, of=doubled)
+    frame = Frame("orders", columns=(doubled, doubled), order=(order,), limit=1, with_ties=True)
+
+    assert shop.run(render_frame(frame, shop.index)) == ((200.0, 200.0),)
