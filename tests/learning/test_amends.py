@@ -12,6 +12,8 @@ from recollect.learning.rules import rulebooks
     ("said", "task", "is_match"),
     [
         ("I paid the rent", "pay the rent tomorrow", True),
+        ("ordered the ink yesterday", "order more ink", True),
+        ("finally called my mother", "call the plumber", False),
         ("The report is finished.", "finish the report", True),
         ("I bought a car.", "buy milk", False),
         ("I wanted to call the dentist.", "call the dentist", False),
