@@ -198,8 +198,8 @@ def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
         grain = (linked.vocabulary.grain if is_trend else "") or value
         fact = Fact("grain", link.start, text=grain, op="trend" if is_trend else "")
         # "Average monthly sales" are what a month has, not what a sale is worth.
-        per = {("avg",): ("per",)} if len(words) == 1 else {}
-        yield {"fact": fact, "groups": False, "aggregates": per.get(state.aggregates, state.aggregates)}
+        is_averaged = state.aggregates == ("avg",) and len(words) == 1
+        yield {"fact": fact, "groups": False, "aggregates": ("per",) if is_averaged else state.aggregates}
 
 
 def on_versus(state: State, link: Link, value: str, linked: Linked) -> Changes:

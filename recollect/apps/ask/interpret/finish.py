@@ -15,7 +15,7 @@ from recollect.apps.ask.interpret.comparisons import add_comparison, add_compute
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, add_having, find_moment
 from recollect.apps.ask.interpret.frame import Filter, Frame, Grain, Group, Metric, Ref
 from recollect.apps.ask.interpret.implied import CLEAR, imply_figures, imply_people
-from recollect.apps.ask.interpret.index import Target
+from recollect.apps.ask.interpret.index import Target, plain_name
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.ordering import add_orders
 from recollect.apps.ask.interpret.rank import score
@@ -141,6 +141,11 @@ def says_something(frame: Frame, work: Work) -> bool:
 def add_metrics(work: Work) -> None:
     work.groups += map(Group, work.refs("group"))
     work.metrics += [make_metric(work, fact) for fact in work.facts("metric")]
+    figures = dict[Metric, Metric]()
+    for each in work.metrics:  # "sales" and "amount" are one figure where sales are the amount
+        column = each.of.column or plain_name(each.of.expression)
+        figures.setdefault(replace(each, of=Ref(each.of.table, column, via=each.of.via)), each)
+    work.metrics = list(figures.values())
     if work.groups and not work.metrics and not work.facts("superlative", "order", "show"):
         work.metrics.append(Metric("count", Ref(work.subject)))
         # "Orders by channel" can only be counted; without "by" the figure is a guess.
