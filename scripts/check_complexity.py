@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "recollect"
 # Inlining short functions raises the mean (aim: 3.0): prefer fewer hard ones.
 HIGHEST_MEAN = 4.02
 HARD = 11  # complexity from which a function counts as hard to follow
-MOST_HARD = 58
+MOST_HARD = 53
 
 
 def measure_functions() -> Iterator[tuple[int, str]]:

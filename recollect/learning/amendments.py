@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from recollect.learning.changes import find_ended, find_successor, has_change_cue
 from recollect.learning.evidence import build_endings, build_evidence
 from recollect.learning.extract import MARKS
-from recollect.learning.rulebook import Rulebook, compile_pattern
+from recollect.learning.rulebook import Rulebook, compile_pattern, list_books
 from recollect.learning.rules import rulebooks
 from recollect.learning.similarity import is_same
 from recollect.recall.lexemes import lexemes
@@ -86,8 +86,8 @@ def build_correction(job: Job, turn: Turn, swap: Swap, old: Memory) -> Evidence:
 
 
 def find_report(text: str, books: Iterable[Rulebook]) -> DoneReport | None:
-    for book in books:
-        match = compile_pattern(book.done).match(text.strip()) if compile_pattern(book.script).search(text) else None
+    for book in list_books(text, books):
+        match = compile_pattern(book.done).match(text.strip())
         if match is not None and (group := match.lastgroup):
             what = match[group].strip(MARKS)
             is_it = group == "bare" or compile_pattern(book.it).fullmatch(what) is not None
@@ -96,7 +96,7 @@ def find_report(text: str, books: Iterable[Rulebook]) -> DoneReport | None:
 
 
 def find_swap(text: str, books: Iterable[Rulebook]) -> Swap | None:
-    patterns = (pattern for book in books if compile_pattern(book.script).search(text) for pattern in book.swaps)
+    patterns = (pattern for book in list_books(text, books) for pattern in book.swaps)
     match = next(filter(None, (compile_pattern(pattern).match(text.strip()) for pattern in patterns)), None)
     return Swap(match["value"].strip(MARKS), match["old"].strip(MARKS)) if match else None
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from recollect.learning.extract import APOSTROPHES
 from recollect.learning.gates import blank_spans, find_quoted_spans, find_text_reason, gate_clauses
 from recollect.learning.matters import project
-from recollect.learning.rulebook import Rulebook, compile_pattern
+from recollect.learning.rulebook import Rulebook, compile_pattern, list_books
 from recollect.learning.rules import rulebooks
 from recollect.learning.similarity import get_gist
 from recollect.recall.answer_ranking import Relevance, list_words
@@ -128,18 +128,17 @@ def read_statements(text: str) -> tuple[Statement, ...]:
 
 def split_subjects(sentence: str, books: Sequence[Rulebook]) -> list[str]:
     """Return the parts of a sentence that speak of different people: "I am a carpenter, my brother is a postman"."""
-    book = next((book for book in books if compile_pattern(book.script).search(sentence)), None)
-    return compile_pattern(book.cues["subject"]).split(sentence) if book else [sentence]
+    found = list_books(sentence, books)
+    return compile_pattern(found[0].cues["subject"]).split(sentence) if found else [sentence]
 
 
 def read_statement(sentence: str, books: Sequence[Rulebook]) -> Statement | None:
     """Return the open clauses of a sentence as a statement; None if there are none."""
-    book = next((book for book in books if compile_pattern(book.script).search(sentence)), None)
-    if book is None:
-        return None
-    clauses = [clause for clause in gate_clauses(sentence, book) if NOT_SAID.isdisjoint(clause.reasons)]
+    found = list_books(sentence, books)[:1]
+    clauses = [each for book in found for each in gate_clauses(sentence, book) if NOT_SAID.isdisjoint(each.reasons)]
     if not clauses:
         return None
+    [book] = found
 
     def find(cue: str, text: str) -> list[str]:
         return compile_pattern(book.cues[cue]).findall(text)
@@ -497,13 +496,19 @@ def find_correction(text: str) -> int:
 def find_change_of(text: str, old: str) -> int:
     """Return where a message begins to say what holds now, if only what it says before is about the `old` statement."""
     before = list_topic_words(old)
-    for start, end in sentences(text, frozenset()) if before else ():
-        book = next((book for book in rulebooks() if compile_pattern(book.script).search(text[start:end])), None)
-        for clause in gate_clauses(text[start:end], book) if book else ():
-            begin, said = start + clause.span[0], text[start + clause.span[0] : start + clause.span[1]]
-            if book and compile_pattern(book.cues["changes"]).search(said) and not get_gist(said).negated:
-                is_old = not before.isdisjoint(list_topic_words(text[:begin]) - list_topic_words(text[begin:]))
-                return begin if is_old else 0
+    begin = find_change(text) if before else 0
+    is_old = not before.isdisjoint(list_topic_words(text[:begin]) - list_topic_words(text[begin:]))
+    return begin if is_old else 0
+
+
+def find_change(text: str) -> int:
+    """Return where the first clause begins that says what holds now; 0 if none does."""
+    for start, end in sentences(text, frozenset()):
+        for book in list_books(text[start:end], rulebooks())[:1]:
+            for clause in gate_clauses(text[start:end], book):
+                begin, said = start + clause.span[0], text[start + clause.span[0] : start + clause.span[1]]
+                if compile_pattern(book.cues["changes"]).search(said) and not get_gist(said).negated:
+                    return begin
     return 0
 
 

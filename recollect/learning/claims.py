@@ -33,7 +33,7 @@ from recollect.learning.quote_location import (
     number_turns,
     read_own_text,
 )
-from recollect.learning.rulebook import Rule, Rulebook, compile_pattern
+from recollect.learning.rulebook import Rule, Rulebook, compile_pattern, list_books
 from recollect.learning.worth import judge_statement, list_statements
 from recollect.recall.answer_types import POSSESSED, SOMEBODY, USER, find_subject
 from recollect.recall.lexemes import lexemes
@@ -167,7 +167,7 @@ def find_statement(turn: OwnText, place: Span, books: Sequence[Rulebook]) -> Fac
     if span is None:  # nothing but marks, such as those of a heading
         return None
     start, text = span[0], turn.own[slice(*span)]
-    book = next((book for book in books if compile_pattern(book.script).search(text)), books[0])
+    book = (list_books(text, books) or books)[0]
     for found in list_statements(gate_clauses(text, book), start):
         if found.span[0] <= place[0] < found.span[1]:
             is_likely = judge_statement(turn.own, found).probability >= CONFIRMED

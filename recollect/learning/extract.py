@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import dropwhile, groupby, pairwise
 
 from recollect.learning.gates import Clause, blank_spans, find_quoted_spans, find_text_reason, gate_clauses
-from recollect.learning.rulebook import Rule, Rulebook, compile_pattern
+from recollect.learning.rulebook import Rule, Rulebook, compile_pattern, list_books
 from recollect.learning.worth import (
     Statement,
     begins_anew,
@@ -204,7 +204,7 @@ class TurnReader:
             self.rejected.append(Rejection("too long", self.said[slice(*span)]))
             return
         corrects = False
-        readers = [book for book in books if compile_pattern(book.script).search(text)]
+        readers = list_books(text, books)
         for book in readers:
             corrects |= compile_pattern(book.correction).search(text) is not None
             if self.obey(span, book):

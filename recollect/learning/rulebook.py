@@ -8,7 +8,7 @@ first needed, so a process that only sees English never compiles Chinese ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
@@ -125,6 +125,11 @@ class Rulebook:
 @cache
 def compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
+
+
+def list_books(text: str, books: Iterable[Rulebook]) -> list[Rulebook]:
+    """Return the rulebooks of the scripts that a text is written in."""
+    return [book for book in books if compile_pattern(book.script).search(text)]
 
 
 def read_rulebook(table: Mapping[str, Any]) -> Rulebook:

@@ -13,7 +13,7 @@ from recollect.apps.chat.window import read_window_question
 from recollect.learning.asked_keys import find_asked_keys
 from recollect.learning.extract import extract
 from recollect.learning.gates import gate_clauses
-from recollect.learning.rulebook import Rulebook, compile_pattern
+from recollect.learning.rulebook import Rulebook, compile_pattern, list_books
 from recollect.recall.lexemes import lexemes
 from recollect.recall.sentences import sentences
 from recollect.recall.spelling import is_misspelling
@@ -210,7 +210,7 @@ def has_only_questions(text: str, books: Sequence[Rulebook]) -> bool:
 def has_statement(sentence: str, books: Sequence[Rulebook]) -> bool:
     """Whether a sentence states something. The last clause of a question does not count."""
     is_asking = has_question(sentence, books)
-    for book in (book for book in books if compile_pattern(book.script).search(sentence)):
+    for book in list_books(sentence, books):
         clauses = gate_clauses(sentence, book)[: -1 if is_asking else None]
         if any(
             ASKING.isdisjoint(clause.reasons) and clause.span[1] - clause.span[0] > GREETING_CHARS for clause in clauses

@@ -105,15 +105,19 @@ def find_speaker(roles: Sequence[tuple[str, str]]) -> Speaker | None:
 
 def find_messages(question: WindowQuestion, history: Sequence[Turn], asks: Callable[[str], bool]) -> list[Turn]:
     """Return the messages that are meant. `history` is what was said before the question, oldest first, without small
-    talk; questions about the conversation and their answers do not count."""
-    about = {turn.ref for turn in history if turn.role == "user" and read_window_question(turn.text)}
-    said = [turn for turn in history if turn.ref not in about and (turn.data or {}).get("answers") not in about]
-    said = [turn for turn in said if is_by(turn, question.speaker)]
+    talk."""
+    said = [turn for turn in drop_window_questions(history) if is_by(turn, question.speaker)]
     if question.part != "any" and question.speaker == "user":
         said = [turn for turn in said if asks(turn.text) == (question.part == "asking")]
     if question.place is None:
         return said[-RECENT:]
     return [said[question.place]] if -len(said) <= question.place < len(said) else []
+
+
+def drop_window_questions(history: Sequence[Turn]) -> list[Turn]:
+    """Return the turns without questions about the conversation and their answers."""
+    about = {turn.ref for turn in history if turn.role == "user" and read_window_question(turn.text)}
+    return [turn for turn in history if turn.ref not in about and (turn.data or {}).get("answers") not in about]
 
 
 def is_by(turn: Turn, speaker: Speaker) -> bool:

@@ -148,21 +148,22 @@ async def report_changes(
     made = next((memory for memory in known if memory.status == "active" and turn.ref in memory.refs[:1]), None)
     if made is not None:
         return ChatReply(format_learned(made, known, turn, words), (made.ref,))
-    ended = [memory for memory in known if (memory.data or {}).get(ENDED_IN) == turn.ref]
-    if ended:
-        lines = [
-            words.closed.format(task=memory.value)
-            if memory.kind == "todo"
-            else words.ended.format(fact=words.brief(memory), ref=turn.ref)
-            for memory in ended
-        ]
-        refs = tuple(memory.ref for memory in ended)
-        return ChatReply("\n".join(lines), refs, ended=refs)
+    if ended := [memory for memory in known if (memory.data or {}).get(ENDED_IN) == turn.ref]:
+        return report_endings(ended, turn, words)
     if (swap := find_swap(message.text, rulebooks())) is not None:
         return ChatReply(words.not_corrected.format(old=swap.old))
     if (report := find_report(message.text, rulebooks())) is not None:
         return await close_reported_task(engine, scope, report, history[:-1], words)
     return None
+
+
+def report_endings(ended: Sequence[Memory], turn: Turn, words: Phrases) -> ChatReply:
+    """Return which tasks are closed and which values hold no longer."""
+    refs, lines = tuple(memory.ref for memory in ended), list[str]()
+    for memory in ended:
+        closed = words.closed.format(task=memory.value)
+        lines.append(closed if memory.kind == "todo" else words.ended.format(fact=words.brief(memory), ref=turn.ref))
+    return ChatReply("\n".join(lines), refs, ended=refs)
 
 
 async def close_reported_task(

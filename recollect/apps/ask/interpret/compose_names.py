@@ -214,9 +214,17 @@ def owner_features(state: State, link: Link, linked: Linked) -> list[Feature]:
         return []
     if after:
         return [("owner_matches" if link.target.table in after else "owner_differs", 1.0)]
+    return rate_owner(state, link, linked)
+
+
+def rate_owner(state: State, link: Link, linked: Linked) -> list[Feature]:
+    """Return how well a column fits the noun before it."""
     if not state.entity or is_figure_of(state.entity, link, linked):
         return []
-    return [("owner_matches", 0.6)] if state.entity == link.target.table else [("owner_differs", 0.5)]
+    if state.entity == link.target.table:
+        return [("owner_matches", 0.6)]
+    # "By region and channel": each is a group of its own.
+    return [] if is_coordinated(state) and state.last.kind == "group" else [("owner_differs", 0.5)]
 
 
 def is_figure_of(entity: str, link: Link, linked: Linked) -> bool:

@@ -22,6 +22,7 @@ def add_conditions(work: Work) -> None:
     for fact in work.facts("filter"):
         ref = with_role(make_ref(fact.target, work.index), fact.role, work)
         work.filters.append((Filter(ref, negate(fact.op, fact.is_negated), fact.values, fact.is_text), fact))
+        work.note("value_of_namesake", is_of_namesake(ref, work))
     for fact in work.facts("having"):
         add_having(work, fact)
     for fact in work.facts("exists"):
@@ -36,6 +37,14 @@ def add_conditions(work: Work) -> None:
     # "The trend by quarter" is one by quarter.
     for fact in [each for each in grains if not each.op] or grains[:1]:
         add_grain(work, base, fact)
+
+
+def is_of_namesake(ref: Ref, work: Work) -> bool:
+    """Whether the subject has a column of that name itself, and nobody named the rows that have the value: open orders
+    are no orders of open customers. Names are told apart by what they name."""
+    other = work.index.tables[ref.table]
+    is_same = ref.table != work.subject and ref.column in work.index.tables[work.subject].columns
+    return is_same and ref.column not in other.label and ref.table not in work.tables("entity", "group", "show")
 
 
 def with_role(ref: Ref, role: str, work: Work) -> Ref:
@@ -244,22 +253,22 @@ def find_moment(work: Work, base: str, info: ColumnInfo = NO_COLUMN) -> Ref | No
 def find_nearest_moment(work: Work, base: str) -> Ref | None:
     """Return the main date of the base, of a table that was named, or of the nearest table. One that most rows lack is
     that of its own rows at most."""
-    joins = work.index.joins
-    mentioned = {fact.target.table for fact in work.facts("entity", "exists", "having", "metric")}
-    if work.metrics:
-        # Rows that a figure is grouped by have dates of their own; "top customers in 2024" is about the sales.
-        mentioned -= {group.of.table for group in work.groups}
-    mentioned.add(base)
-    near = [
-        (
-            table != base and is_seldom(Ref(table, info.main_moment), work),
+    mentioned = list_dated_tables(work) | {base}
+
+    def rank(table: str, date: str) -> tuple[bool, bool, int, bool, str]:
+        is_others, joins = table != base and is_seldom(Ref(table, date), work), work.index.joins
+        return (
+            is_others,
             table not in mentioned,
             len(joins.path(base, table) or ()),
             not joins.belongs(base, table),
             table,
         )
+
+    near = [
+        rank(table, info.main_moment)
         for table, info in work.index.tables.items()
-        if info.main_moment and joins.path(base, table) is not None
+        if info.main_moment and work.index.joins.path(base, table) is not None
     ]
     if not near:
         return None
@@ -268,6 +277,13 @@ def find_nearest_moment(work: Work, base: str) -> Ref | None:
         work.guessed_moment = info.main_moment
         work.note("moment_guessed")
     return Ref(info.name, info.main_moment)
+
+
+def list_dated_tables(work: Work) -> set[str]:
+    """Return the tables that were named, whose dates are meant first. Rows that a figure is grouped by have dates of
+    their own; "top customers in 2024" is about the sales."""
+    mentioned = {fact.target.table for fact in work.facts("entity", "exists", "having", "metric")}
+    return mentioned - ({group.of.table for group in work.groups} if work.metrics else set())
 
 
 def is_seldom(date: Ref, work: Work) -> bool:

@@ -26,6 +26,7 @@ PLAIN_COST, LONELY_COST = 1.5, 0.5
 DOUBTS = (
     "existence_of_mention", "owner_differs", "shown_off_entity", "mixed_tables", "open_unused", "imperfect_value",
     "parallel_guessed", "table_unused", "definition_unsure", "by_not_group", "price_summed",
+    "value_of_namesake",
 )  # fmt: skip
 LOST = ("skip_negation", "period_split")  # features of readings that say something else than the question
 NEVER = (
@@ -210,20 +211,14 @@ def plain(value: Any) -> Any:
 
 def make_signals(groups: Sequence[Candidate]) -> dict[str, float]:
     """Return what the confidence is computed from."""
-    best, rivals = groups[0], list_rivals(groups)
-    # That cancelled rows are left out is stated with the answer.
-    same = [each for each in groups if each not in rivals and each.frame.asked != best.frame.asked]
-    others = [best.score - each.score for each in same]
-    amounts: dict[str, float] = defaultdict(float)
-    for name, amount in best.features:
-        amounts[name] += amount
+    best, rivals, amounts = groups[0], list_rivals(groups), sum_amounts(groups[0])
     parts = [WEIGHTS[name] * amount for name, amount in best.features]
     # A short follow-up often has one reading only, which speaks for it.
     is_alone = len(groups) == 1 and amounts["follow_cue"] < 1
     lonely_margin = 0.0 if is_alone else 2.0
     signals = {
         "margin": best.score - rivals[1].score if len(rivals) > 1 else lonely_margin,
-        "definitions": max(0.0, NEAR - min(others, default=NEAR)),
+        "definitions": max(0.0, NEAR - find_nearest_definition(groups, rivals)),
         "alone": float(is_alone),
         "unexplained": float(len(set(best.unexplained))),
         "guesses": float(len(best.guesses)),
@@ -239,6 +234,21 @@ def make_signals(groups: Sequence[Candidate]) -> dict[str, float]:
         "empty": amounts["empty_result"] + amounts["null_result"],
     }
     return {name: min(value, HIGHEST_SIGNALS.get(name, value)) for name, value in signals.items()}
+
+
+def sum_amounts(candidate: Candidate) -> Mapping[str, float]:
+    amounts: dict[str, float] = defaultdict(float)
+    for name, amount in candidate.features:
+        amounts[name] += amount
+    return amounts
+
+
+def find_nearest_definition(groups: Sequence[Candidate], rivals: Sequence[Candidate]) -> float:
+    """Return how much worse the next definition of the figure is. That cancelled rows are left out is stated with the
+    answer."""
+    best = groups[0]
+    same = [each for each in groups if each not in rivals and each.frame.asked != best.frame.asked]
+    return min((best.score - each.score for each in same), default=NEAR)
 
 
 def count_doubts(amounts: Mapping[str, float]) -> int:

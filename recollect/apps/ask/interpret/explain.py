@@ -100,12 +100,16 @@ def ranked_words(frame: Frame, wording: Wording) -> str:
     by = lower_first(order_target(order, frame, wording))
     groups = [group_words(group, wording) for group in frame.groups]
     what = wording.join(groups) if groups else list_words(frame, wording)
-    is_moment = order.of is not None and wording.index.column_of(order.of).role == "moment"
     if count == 1:
         what = singular(what) if wording.language == "en" and not frame.columns else what
-        return wording.say(FIRST[is_moment, order.is_descending], what, by)
+        return wording.say(FIRST[is_by_date(order, frame, wording), order.is_descending], what, by)
     what = plural(what) if wording.language == "en" and len(groups) == 1 else what
     return wording.say("top" if order.is_descending else "bottom", str(count), what, by)
+
+
+def is_by_date(order: Order, frame: Frame, wording: Wording) -> bool:
+    by = order.of or (frame.metrics[order.at].of if frame.within else Ref(""))
+    return wording.index.column_of(by).role == "moment"
 
 
 def rank_words(frame: Frame, wording: Wording) -> str:
@@ -224,7 +228,11 @@ def order_words(frame: Frame, wording: Wording) -> list[str]:
 def order_target(order: Order, frame: Frame, wording: Wording) -> str:
     if order.of is not None:
         return wording.column(order.of)
-    return metric_words(frame.metrics[order.at], wording) if frame.metrics else ""
+    if not frame.metrics:
+        return ""
+    metric = frame.metrics[order.at]
+    is_plain = frame.within and metric.of.column and metric.aggregate in ("min", "max")
+    return wording.column(metric.of) if is_plain else metric_words(metric, wording)  # "the lowest price" says it
 
 
 def period_words(period: Period, wording: Wording) -> str:

@@ -245,11 +245,12 @@ def change_conditions(work: Work) -> None:
 
 def change_definitions(work: Work) -> None:
     """A taught word takes the place of its opposite: "and the inactive ones"."""
-    meant = [fact.fragment for fact in work.facts("define") if fact.fragment]
-    existence = [replace(each, is_negated=False) for fragment in meant for each in fragment.existence]
-    conditions = {(each.of, each.values) for fragment in meant for each in fragment.filters}
-    work.existence = [each for each in work.existence if replace(each, is_negated=False) not in existence]
-    work.filters = [pair for pair in work.filters if (pair[0].of, pair[0].values) not in conditions]
+    for fact in work.facts("define"):
+        meant = fact.fragment or Frame(work.subject)
+        existence = [replace(each, is_negated=False) for each in meant.existence]
+        conditions = {(each.of, each.values) for each in meant.filters}
+        work.existence = [each for each in work.existence if replace(each, is_negated=False) not in existence]
+        work.filters = [pair for pair in work.filters if (pair[0].of, pair[0].values) not in conditions]
 
 
 def without_replaced(existence: Existence, new: Sequence[Filter], work: Work) -> Existence:

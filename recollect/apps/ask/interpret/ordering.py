@@ -13,6 +13,9 @@ from recollect.apps.ask.interpret.state import Fact
 from recollect.apps.ask.interpret.work import Work, make_ref
 from recollect.apps.ask.words import find_operators
 
+DATED = ("last", "first")  # superlatives of dates
+COUNTED = ("", "rows", "money")  # what a number of rows may be ranked for
+
 
 def add_orders(work: Work) -> None:
     limit = next((fact.number for fact in work.facts("limit")), None)
@@ -106,17 +109,51 @@ def order_by_what_is_there(work: Work, limit: int | None) -> None:
     in a plain order by what is shown."""
     direction, _, concept = work.state.ordering.partition(":")
     is_descending, is_plain = work.state.is_descending, not work.state.superlative
-    if work.metrics and (is_plain or work.groups or work.facts("grain")):
-        work.order.append(Order("metric", 0, is_descending))
-    elif direction in ("last", "first"):
+    if work.ranks_within and rank_within(work, concept, direction, is_descending):
+        pass
+    elif work.metrics and (is_plain or work.groups or work.facts("grain")):
+        order_by_figure(work, concept, direction, is_descending)
+    elif direction in DATED:
         order_by_date(work, is_descending)
     elif concept:
         order_by_concept(work, concept, is_descending)
     elif is_plain:
         order_by_shown(work, is_descending)
-    work.note("left_over", not work.order)
-    if work.order and not is_plain:
+    if not work.order:
+        work.note("left_over")
+    elif not is_plain:
         work.set_limit(work.state.limit or limit)
+
+
+def order_by_figure(work: Work, concept: str, direction: str, is_descending: bool) -> None:
+    """Order by the first figure. A number of rows has neither a price nor an age."""
+    work.order.append(Order("metric", 0, is_descending))
+    is_counted = concept in COUNTED and (direction not in DATED or work.facts("grain"))
+    work.note("left_over", not is_counted and work.metrics[0].aggregate == "count")
+
+
+def rank_within(work: Work, concept: str, direction: str, is_descending: bool) -> bool:
+    """Rank the rows that were named by their date, or by their column of a concept, within each group: "the cheapest
+    product in each category". Returns whether they have one."""
+    grouped = {group.of for group in work.groups}
+    named = [make_ref(fact.target, work.index) for fact in work.named_entities]
+    rows = next((each for each in named if each not in grouped), None)
+    by = find_rank(work, rows.table, concept, direction) if rows else None
+    if rows is None or by is None:
+        return False
+    work.groups.append(Group(rows))
+    work.metrics = [Metric("max" if is_descending else "min", by)]
+    work.order.append(Order("metric", 0, is_descending))
+    return True
+
+
+def find_rank(work: Work, table: str, concept: str, direction: str) -> Ref | None:
+    """Return the column that a superlative ranks the rows of a table by."""
+    if direction in DATED:
+        moment = work.index.tables[table].main_moment
+        return Ref(table, moment) if moment else None
+    found = work.index.best_of_concept(concept, table) if concept else None
+    return make_ref(found, work.index) if found else None
 
 
 def order_by_date(work: Work, is_descending: bool) -> None:

@@ -23,6 +23,7 @@ WEIGHTS: Mapping[str, float] = {
     "column_beside_value": 1.6,
     "column_beside_period": 1.0,
     "value_of_mentioned_table": 0.5,
+    "value_of_namesake": -0.8,  # open orders are no orders of open customers
     "unknown_text": -2.5,
     "role_matched": 1.5,
     # leaving words out

@@ -85,18 +85,19 @@ def with_next_year(frame: Frame, work: Work) -> Frame | None:
     """Return the frame a year later where nobody said which year, and the data go on: "appointments in March" may be
     past or planned ones."""
     is_bare = any(fact.span and fact.span.is_bare for fact in work.facts("period"))
-    period = frame.periods[0] if is_bare and len(frame.periods) == 1 else None
-    if period is None or not period.start or not period.end or period.others:
+    if not is_bare or len(frame.periods) != 1:
         return None
-    start, end = move_year(period.start), move_year(period.end)
+    [period] = frame.periods
+    later = replace(period, start=move_year(period.start), end=move_year(period.end))
     column = work.index.catalog.column(period.of.table, period.of.column)
-    if column is None or start > (column.high or ""):
-        return None
-    return with_year_said(replace(frame, periods=(replace(period, start=start, end=end),)))
+    goes_on = column is not None and (later.start or later.end or "") <= (column.high or "")
+    return with_year_said(replace(frame, periods=(later,))) if goes_on and not period.others else None
 
 
-def move_year(day: str) -> str:
+def move_year(day: str | None) -> str | None:
     """Return the day a year later; February 29 is March 1 then."""
+    if day is None:
+        return None
     year, rest = int(day[:4]) + 1, day[4:]
     return f"{year}{rest.replace('-02-29', '-03-01')}"
 
@@ -306,7 +307,10 @@ def shows_label(frame: Frame, base: str, work: Work) -> bool:
 
 
 def is_grouped_by_row(frame: Frame, base: str, work: Work) -> bool:
-    """Whether the figure is one of each single row, or counts the one row that it belongs to."""
+    """Whether the figure is one of each single row, or counts the one row that it belongs to. To rank rows within each
+    group takes figures of their own."""
+    if frame.within and frame.metrics[0].aggregate in ("min", "max"):
+        return False
     info = work.index.tables[base]
     names = ("", *info.label, *info.key) if len(info.key) == 1 else ("",)
     rows = [each.of for each in frame.groups if not each.grain] if frame.metrics else []
