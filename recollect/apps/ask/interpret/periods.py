@@ -245,6 +245,14 @@ def read_near(part: Part, clock: Clock) -> Range:
     return unit_range(clock.today, UNITS[part["unit"] or ""], NEAR[part["near"] or ""])
 
 
+def read_near_month(part: Part, clock: Clock) -> Range:
+    """Return "last March", the last one that is over, "next March", the first that has not begun, or this year's."""
+    month, near = to_number(part.get("month")), NEAR[part["near"] or ""]
+    is_past, is_over = month <= clock.today.month, month < clock.today.month
+    year = clock.today.year + (-(not is_over) if near < 0 else is_past if near > 0 else 0)
+    return unit_range(date(year, month, 1), "month")
+
+
 def read_until_now(part: Part, clock: Clock) -> Range:
     count = int(read_number(part["count"] or "") or 0)
     if not count:
@@ -294,6 +302,7 @@ READERS: list[tuple[re.Pattern[str], Callable[[Part, Clock], Range]]] = [
         (r"(?:year )?(?P<year>(?:19|20)\d\d)年?", read_date),
         (rf"(?P<relative>{either(RELATIVE)})", read_relative),
         (rf"(?P<near>{either(NEAR)}) {ENGLISH_UNIT}", read_near),
+        (rf"(?P<near>{either(NEAR)}) (?P<month>{MONTH})(?! \d| {WHEN})", read_near_month),
         (rf"(?:over the )?(?:last|past|previous|within|in|for|over) (?P<count>\w+) {ENGLISH_UNIT}", read_until_now),
         (rf"(?P<older>older|more|longer) than (?P<count>\w+) {ENGLISH_UNIT}", read_until_now),
         ("same period last year", read_same_period),
